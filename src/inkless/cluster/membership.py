@@ -1,0 +1,83 @@
+"""This broker's place in the cluster, and who else is alive."""
+
+import logging
+from collections.abc import Sequence
+
+from inkless.clock import Clock, TaskOwner
+from inkless.cluster.directory import TopicDirectory
+from inkless.coordinator.contract import ClusterMetadata
+from inkless.coordinator.types import BrokerRegistration
+from inkless.errors import InklessError
+
+log = logging.getLogger(__name__)
+
+_RENEWALS_PER_LEASE = 3
+
+
+class Membership:
+    """Holds the broker's lease, and follows the other brokers and the topics while it does.
+
+    A broker that cannot renew keeps serving: its commits are as safe as ever, since the coordinator makes the
+    order. It only disappears from what others tell their clients.
+    """
+
+    def __init__(
+        self,
+        registration: BrokerRegistration,
+        *,
+        metadata: ClusterMetadata,
+        directory: TopicDirectory,
+        lease_ms: int,
+        clock: Clock,
+    ) -> None:
+        self._registration = registration
+        self._metadata = metadata
+        self._directory = directory
+        self._lease_ms = lease_ms
+        self._clock = clock
+        self._brokers: Sequence[BrokerRegistration] = [registration]
+        self._tasks = TaskOwner("membership", tasks_max=1)
+
+    @property
+    def registration(self) -> BrokerRegistration:
+        return self._registration
+
+    @property
+    def brokers(self) -> Sequence[BrokerRegistration]:
+        """The living ones by id, this one always among them."""
+        return self._brokers
+
+    @property
+    def controller_id(self) -> int:
+        """There is no controller; tools want one. Every broker can do all, so the lowest id will do."""
+        return self._brokers[0].broker_id
+
+    async def join(self) -> None:
+        """RequestError DUPLICATE_BROKER_REGISTRATION while another process holds this node id."""
+        await self._metadata.register_broker(self._registration, lease_ms=self._lease_ms)
+        await self.refresh()
+        self._tasks.spawn(self._keep_renewing())
+
+    async def refresh(self) -> None:
+        await self._directory.refresh()
+        living = {broker.broker_id: broker for broker in await self._metadata.living_brokers()}
+        living[self._registration.broker_id] = self._registration
+        self._brokers = [living[broker_id] for broker_id in sorted(living)]
+
+    async def leave(self) -> None:
+        await self._tasks.close()
+        try:
+            await self._metadata.deregister_broker(
+                self._registration.broker_id, self._registration.incarnation
+            )
+        except InklessError as error:
+            log.warning("lease not given back, it will run out", extra={"error": str(error)})
+
+    async def _keep_renewing(self) -> None:
+        while True:
+            await self._clock.sleep(self._lease_ms / 1000 / _RENEWALS_PER_LEASE)
+            try:
+                await self._metadata.register_broker(self._registration, lease_ms=self._lease_ms)
+                await self.refresh()
+            except InklessError as error:
+                log.warning("lease not renewed, trying again", extra={"error": str(error)})

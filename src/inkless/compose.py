@@ -1,0 +1,193 @@
+"""The one place that wires a broker together from its settings."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from inkless.buffers import BufferPool
+from inkless.clock import Clock, Entropy, SystemClock, SystemEntropy
+from inkless.cluster.directory import TopicDirectory
+from inkless.cluster.membership import Membership
+from inkless.cluster.producer_ids import ProducerIds
+from inkless.cluster.topic_changes import TopicChanges
+from inkless.coordinator.contract import ControlPlane
+from inkless.coordinator.open import open_control_plane
+from inkless.coordinator.types import BrokerRegistration, Listener
+from inkless.fetch.cache import ObjectCache
+from inkless.fetch.fetcher import Fetcher
+from inkless.fetch.parking import ParkingLot
+from inkless.fetch.reader import RunReader
+from inkless.fetch.sessions import FetchSessions
+from inkless.fetch.tail import Tail
+from inkless.produce.writer import Writer
+from inkless.server.context import BrokerContext
+from inkless.server.dispatch import RequestDispatcher
+from inkless.server.listener import BoundListener, Listeners, bind
+from inkless.settings import ListenerAddress, Settings
+from inkless.storage.contract import ObjectStore
+from inkless.storage.open import open_store
+
+_POOL_IDLE_BYTES_MAX = 64 * 1024 * 1024
+_ANY_HOSTS = ("0.0.0.0", "::")  # noqa: S104  # compared with, never bound to
+
+
+@dataclass(frozen=True, slots=True)
+class RunningBroker:
+    """A broker that accepts clients."""
+
+    settings: Settings
+    cluster_id: str
+    listeners: tuple[ListenerAddress, ...]
+    """With the ports that were really bound."""
+    _resources: AsyncExitStack
+
+    @property
+    def port(self) -> int:
+        return self.listeners[0].port
+
+    @property
+    def bootstrap(self) -> str:
+        return f"{self.listeners[0].host}:{self.listeners[0].port}"
+
+    async def stop(self) -> None:
+        """Takes nothing more, finishes and answers what was taken, closes."""
+        await self._resources.aclose()
+
+
+async def start_broker(
+    settings: Settings,
+    *,
+    store: ObjectStore | None = None,
+    control_plane: ControlPlane | None = None,
+) -> RunningBroker:
+    """Opens storage and control plane unless they are given, joins the cluster and begins to serve.
+
+    Raises ConfigurationError, Unavailable, RequestError (the node id is taken) or OSError (the address is).
+    """
+    clock, entropy = SystemClock(), SystemEntropy()
+    async with AsyncExitStack() as resources:
+        if store is None:
+            store = open_store(settings.storage, clock)
+            resources.push_async_callback(store.close)
+        if control_plane is None:
+            control_plane = await open_control_plane(settings.control_plane.url, clock=clock, entropy=entropy)
+            resources.push_async_callback(control_plane.close)
+        return await _start(settings, store, control_plane, clock, entropy, resources)
+
+
+async def _start(
+    settings: Settings,
+    store: ObjectStore,
+    control_plane: ControlPlane,
+    clock: Clock,
+    entropy: Entropy,
+    resources: AsyncExitStack,
+) -> RunningBroker:
+    bound = _bind_all(settings, resources)
+    object_pool = BufferPool(idle_bytes_max=_POOL_IDLE_BYTES_MAX)
+    cache = ObjectCache(
+        bytes_max=settings.fetch.cache_bytes_max, written_share=settings.fetch.cache_written_share
+    )
+    parking = ParkingLot()
+    reader = RunReader(settings.fetch, store=store, cache=cache, pool=object_pool, clock=clock)
+    writer = Writer(
+        settings.produce,
+        broker_id=settings.server.node_id,
+        store=store,
+        coordinator=control_plane,
+        listener=Tail(cache, parking),
+        pool=object_pool,
+        clock=clock,
+        entropy=entropy,
+    )
+    directory = TopicDirectory(control_plane, settings.topics)
+    membership = Membership(
+        _registration(settings, bound, incarnation=entropy.new_id()),
+        metadata=control_plane,
+        directory=directory,
+        lease_ms=settings.server.lease_ms,
+        clock=clock,
+    )
+    context = BrokerContext(
+        settings=settings,
+        cluster_id=await control_plane.cluster_id(),
+        control_plane=control_plane,
+        directory=directory,
+        membership=membership,
+        topic_changes=TopicChanges(
+            metadata=control_plane,
+            directory=directory,
+            membership=membership,
+            settings=settings.server,
+            entropy=entropy,
+        ),
+        producer_ids=ProducerIds(control_plane),
+        writer=writer,
+        fetcher=Fetcher(
+            settings.fetch, coordinator=control_plane, reader=reader, parking=parking, clock=clock
+        ),
+        reader=reader,
+        fetch_sessions=FetchSessions(sessions_max=settings.fetch.sessions_max),
+        clock=clock,
+        entropy=entropy,
+    )
+    listeners = Listeners(
+        settings.server,
+        dispatcher=RequestDispatcher(context),
+        pool=BufferPool(idle_bytes_max=_POOL_IDLE_BYTES_MAX),
+        clock=clock,
+    )
+    await membership.join()
+    resources.push_async_callback(membership.leave)
+    resources.push_async_callback(_drain, listeners, writer, parking)
+    await listeners.start(bound)
+    return RunningBroker(
+        settings, context.cluster_id, tuple(each.address for each in bound), resources.pop_all()
+    )
+
+
+def _bind_all(settings: Settings, resources: AsyncExitStack) -> list[BoundListener]:
+    bound = []
+    for address in settings.server.listeners:
+        listener = bind(address)
+        resources.callback(listener.socket.close)
+        bound.append(listener)
+    return bound
+
+
+def _registration(
+    settings: Settings, bound: list[BoundListener], *, incarnation: bytes
+) -> BrokerRegistration:
+    advertised = {address.name: address for address in settings.server.advertised_listeners}
+    listeners = []
+    for listener in bound:
+        address = advertised.get(listener.address.name, listener.address)
+        host = socket.getfqdn() if address.host in _ANY_HOSTS else address.host
+        listeners.append(Listener(address.name, host, address.port or listener.address.port))
+    return BrokerRegistration(settings.server.node_id, incarnation, settings.server.rack, listeners)
+
+
+async def _drain(listeners: Listeners, writer: Writer, parking: ParkingLot) -> None:
+    """Stop taking, flush, acknowledge, close."""
+    parking.close()
+    flushed = asyncio.gather(listeners.drain(), writer.flush())
+    await flushed
+    await writer.stop()
+    await listeners.close()
+
+
+async def serve(settings: Settings, *, on_ready: Callable[[RunningBroker], None]) -> None:
+    """Runs a broker until SIGTERM or SIGINT, then stops it gracefully."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stop.set)
+    broker = await start_broker(settings)
+    try:
+        on_ready(broker)
+        await stop.wait()
+    finally:
+        await broker.stop()

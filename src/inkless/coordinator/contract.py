@@ -1,0 +1,141 @@
+"""What a control plane promises, whatever database is behind it.
+
+Every method may be called again after a lost answer and gives the first answer again (invariant I6).
+A database that does not answer, or answers that it cannot now, raises `errors.Unavailable`; nothing else
+leaves an implementation but `RequestError` where a method says so.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from inkless.coordinator.types import (
+    BrokerRegistration,
+    DeleteRecordsRequest,
+    DeleteRecordsResult,
+    FindRequest,
+    FindResult,
+    NewTopic,
+    ObjectCommit,
+    OffsetBounds,
+    PartitionId,
+    RunResult,
+    TimestampHit,
+    Topic,
+    TopicId,
+    UnreferencedObject,
+)
+
+
+class BatchCoordinator(Protocol):
+    """The only place where order is made: it alone gives out offsets."""
+
+    async def commit_objects(self, objects: Sequence[ObjectCommit]) -> list[list[RunResult]]:
+        """Commits uploaded objects, each atomically, in the order given; one list of run results per object,
+        runs in the order of the commit.
+
+        Idempotent by object id: an object that was committed before gets its first answer again.
+        Refused batches (see `RunResult.errors`) take no offsets and do not stop the others. An object of
+        which no batch was accepted is recorded as unreferenced, for deletion.
+        """
+        ...
+
+    async def find_batches(self, requests: Sequence[FindRequest], *, bytes_max: int) -> list[FindResult]:
+        """Coordinates from each request's offset on, answers in the order of the requests.
+
+        The first batch returned is the one that contains the offset. Each partition gets whole batches up to
+        its own `bytes_max` and all together up to `bytes_max`; the first partition that has any gets at least
+        one batch, however large. Costs in proportion to what it returns, not to the depth of the log.
+        """
+        ...
+
+    async def offset_bounds(self, partitions: Sequence[PartitionId]) -> list[OffsetBounds]:
+        """Log start and high watermark, answers in the order asked."""
+        ...
+
+    async def find_by_timestamp(self, lookups: Sequence[tuple[PartitionId, int]]) -> list[TimestampHit]:
+        """For each (partition, timestamp in ms) the first run whose greatest timestamp is not smaller, whole;
+        `coordinates` is None where there is none. Answers in the order asked."""
+        ...
+
+    async def find_max_timestamp(self, partitions: Sequence[PartitionId]) -> list[TimestampHit]:
+        """The run that holds the greatest timestamp, the first of several; None for an empty partition."""
+        ...
+
+    async def delete_records(self, requests: Sequence[DeleteRecordsRequest]) -> list[DeleteRecordsResult]:
+        """Moves log starts forward, never back; answers in the order asked. Runs that end before the new log
+        start are forgotten, objects that nothing refers to any more are recorded for deletion."""
+        ...
+
+    async def unreferenced_objects(self, *, since_before_ms: int, count_max: int) -> list[UnreferencedObject]:
+        """Up to `count_max` objects that nothing has referred to since before a time, oldest first."""
+        ...
+
+
+class ClusterMetadata(Protocol):
+    """Topics, configs, brokers and producer ids: small, read often, changed seldom."""
+
+    async def cluster_id(self) -> str:
+        """Made once, at the first start; 22 characters of URL-safe base64, as Kafka's."""
+        ...
+
+    async def metadata_version(self) -> int:
+        """Grows with every change of a topic, a config or a registration; lets caches ask cheaply."""
+        ...
+
+    async def load_topics(self) -> list[Topic]:
+        """All topics, by name."""
+        ...
+
+    async def create_topic(self, topic: NewTopic) -> Topic:
+        """RequestError TOPIC_ALREADY_EXISTS when another topic has that name; the same topic id again is a
+        repeated call and answers as the first."""
+        ...
+
+    async def delete_topic(self, topic_id: TopicId) -> None:
+        """RequestError UNKNOWN_TOPIC_ID when there is none. Its runs are forgotten, objects that nothing
+        refers to any more are recorded for deletion."""
+        ...
+
+    async def add_partitions(
+        self, topic_id: TopicId, *, partitions_before: int, replicas: Sequence[Sequence[int]]
+    ) -> Topic:
+        """Appends partitions. RequestError UNKNOWN_TOPIC_ID; INVALID_PARTITIONS when the topic no longer has
+        `partitions_before` partitions, unless this very call was carried out already."""
+        ...
+
+    async def alter_topic_configs(self, topic_id: TopicId, configs: Mapping[str, str | None]) -> Topic:
+        """Sets keys, or removes those whose value is None. RequestError UNKNOWN_TOPIC_ID."""
+        ...
+
+    async def broker_configs(self) -> Mapping[int | None, Mapping[str, str]]:
+        """Dynamic broker configs by broker id; None is the cluster-wide default."""
+        ...
+
+    async def alter_broker_configs(self, broker_id: int | None, configs: Mapping[str, str | None]) -> None:
+        """Sets keys, or removes those whose value is None."""
+        ...
+
+    async def register_broker(self, broker: BrokerRegistration, *, lease_ms: int) -> None:
+        """Takes or renews the lease of a node id. RequestError DUPLICATE_BROKER_REGISTRATION while another
+        incarnation holds it."""
+        ...
+
+    async def deregister_broker(self, broker_id: int, incarnation: bytes) -> None:
+        """Gives the lease back; not an error when it is gone."""
+        ...
+
+    async def living_brokers(self) -> list[BrokerRegistration]:
+        """Brokers whose lease has not run out, by id."""
+        ...
+
+    async def allocate_producer_ids(self, count: int) -> int:
+        """The first of `count` consecutive ids that are never given out again. A repeated call wastes ids."""
+        ...
+
+
+class ControlPlane(BatchCoordinator, ClusterMetadata, Protocol):
+    """Both halves behind one connection, as every backend offers them."""
+
+    async def close(self) -> None:
+        """Finishes what was begun and gives the connections back."""
+        ...

@@ -1,0 +1,195 @@
+"""The control plane in one SQLite file: every call becomes work for the writer's or the reader's thread."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
+from typing import TypeVar
+
+from inkless.clock import Clock, Entropy, TaskOwner
+from inkless.coordinator.sqlite import brokers, cluster_row, objects, topics
+from inkless.coordinator.sqlite.connection import WriteLock, connect, translated_errors, write_transaction
+from inkless.coordinator.sqlite.database_thread import DatabaseThread
+from inkless.coordinator.sqlite.migrations import migrate
+from inkless.coordinator.sqlite.reader import Query, Reader
+from inkless.coordinator.sqlite.settings import SqliteSettings
+from inkless.coordinator.sqlite.trim import trim_step
+from inkless.coordinator.sqlite.writer import Change, Commit, Writer
+from inkless.coordinator.types import (
+    BrokerRegistration,
+    DeleteRecordsRequest,
+    DeleteRecordsResult,
+    FindRequest,
+    FindResult,
+    NewTopic,
+    ObjectCommit,
+    OffsetBounds,
+    PartitionId,
+    RunResult,
+    TimestampHit,
+    Topic,
+    TopicId,
+    UnreferencedObject,
+)
+from inkless.errors import Unavailable
+
+_Answer = TypeVar("_Answer")
+
+
+class SqliteControlPlane:
+    """Implements `ControlPlane`; several processes may open the same file."""
+
+    @classmethod
+    async def open(cls, settings: SqliteSettings, *, clock: Clock, entropy: Entropy) -> "SqliteControlPlane":
+        """Opens the file, or makes it, and brings its schema up to date."""
+        writer, reader = await asyncio.to_thread(_open_file, settings, clock, entropy)
+        plane = cls(settings, writer, reader, clock)
+        plane._trim_in_background()
+        return plane
+
+    def __init__(self, settings: SqliteSettings, writer: Writer, reader: Reader, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._writer = writer
+        self._finder = reader.finder
+        self._trims = TaskOwner("control plane trims")
+        start = partial(
+            DatabaseThread,
+            call_timeout_ms=settings.call_timeout_ms,
+            calls_waiting_max=settings.calls_waiting_max,
+            group_calls_max=settings.group_calls_max,
+        )
+        self._write_thread: DatabaseThread[Commit | Change[object]] = start(
+            "control-plane-writer", writer.execute, writer.close
+        )
+        self._read_thread: DatabaseThread[Query] = start("control-plane-reader", reader.execute, reader.close)
+
+    async def close(self) -> None:
+        await self._trims.close()
+        await asyncio.gather(self._write_thread.close(), self._read_thread.close())
+
+    async def commit_objects(self, objects: Sequence[ObjectCommit]) -> list[list[RunResult]]:
+        answers: list[list[RunResult]] = await self._write_thread.call(Commit(objects))
+        return answers
+
+    async def find_batches(self, requests: Sequence[FindRequest], *, bytes_max: int) -> list[FindResult]:
+        return await self._read(lambda _: self._finder.find_batches(requests, bytes_max=bytes_max))
+
+    async def offset_bounds(self, partitions: Sequence[PartitionId]) -> list[OffsetBounds]:
+        return await self._read(lambda _: self._finder.offset_bounds(partitions))
+
+    async def find_by_timestamp(self, lookups: Sequence[tuple[PartitionId, int]]) -> list[TimestampHit]:
+        return await self._read(lambda _: self._finder.find_by_timestamp(lookups))
+
+    async def find_max_timestamp(self, partitions: Sequence[PartitionId]) -> list[TimestampHit]:
+        return await self._read(lambda _: self._finder.find_max_timestamp(partitions))
+
+    async def delete_records(self, requests: Sequence[DeleteRecordsRequest]) -> list[DeleteRecordsResult]:
+        return await self._change_and_trim(lambda _: self._writer.delete_records(requests))
+
+    async def unreferenced_objects(self, *, since_before_ms: int, count_max: int) -> list[UnreferencedObject]:
+        return await self._read(
+            partial(objects.unreferenced_objects, since_before_ms=since_before_ms, count_max=count_max)
+        )
+
+    async def cluster_id(self) -> str:
+        return await self._read(cluster_row.read_cluster_id)
+
+    async def metadata_version(self) -> int:
+        return await self._read(cluster_row.read_metadata_version)
+
+    async def load_topics(self) -> list[Topic]:
+        return await self._read(topics.load_topics)
+
+    async def create_topic(self, topic: NewTopic) -> Topic:
+        return await self._change(partial(topics.create_topic, new=topic, shard=self._settings.shard))
+
+    async def delete_topic(self, topic_id: TopicId) -> None:
+        await self._change_and_trim(partial(topics.delete_topic, topic_id=topic_id))
+
+    async def add_partitions(
+        self, topic_id: TopicId, *, partitions_before: int, replicas: Sequence[Sequence[int]]
+    ) -> Topic:
+        return await self._change(
+            partial(
+                topics.add_partitions,
+                topic_id=topic_id,
+                partitions_before=partitions_before,
+                replicas=replicas,
+            )
+        )
+
+    async def alter_topic_configs(self, topic_id: TopicId, configs: Mapping[str, str | None]) -> Topic:
+        return await self._change(partial(topics.alter_topic_configs, topic_id=topic_id, configs=configs))
+
+    async def broker_configs(self) -> Mapping[int | None, Mapping[str, str]]:
+        return await self._read(brokers.broker_configs)
+
+    async def alter_broker_configs(self, broker_id: int | None, configs: Mapping[str, str | None]) -> None:
+        await self._change(partial(brokers.alter_broker_configs, broker_id=broker_id, changes=configs))
+
+    async def register_broker(self, broker: BrokerRegistration, *, lease_ms: int) -> None:
+        now_ms = self._clock.now_ms()
+        await self._change(partial(brokers.register_broker, broker=broker, lease_ms=lease_ms, now_ms=now_ms))
+
+    async def deregister_broker(self, broker_id: int, incarnation: bytes) -> None:
+        await self._change(partial(brokers.deregister_broker, broker_id=broker_id, incarnation=incarnation))
+
+    async def living_brokers(self) -> list[BrokerRegistration]:
+        return await self._read(partial(brokers.living_brokers, now_ms=self._clock.now_ms()))
+
+    async def allocate_producer_ids(self, count: int) -> int:
+        return await self._change(partial(cluster_row.allocate_producer_ids, count=count))
+
+    async def _read(self, query: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        answer: _Answer = await self._read_thread.call(query)
+        return answer
+
+    async def _change(self, carry_out: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        answer: _Answer = await self._write_thread.call(Change(carry_out))
+        return answer
+
+    async def _change_and_trim(self, carry_out: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        """A change that leaves runs to forget: a first step in its own transaction, the rest behind it."""
+        answer, more = await self._change(
+            lambda connection: (carry_out(connection), self._trim_step(connection))
+        )
+        if more:
+            self._trim_in_background()
+        return answer
+
+    def _trim_in_background(self) -> None:
+        if not self._trims:
+            self._trims.spawn(self._trim())
+
+    async def _trim(self) -> None:
+        """Forgets in bounded transactions, between which commits get their turn. What a crash or an error
+        leaves is done after the next deletion, or when the file is opened again."""
+        while await self._change(self._trim_step):
+            pass
+
+    def _trim_step(self, connection: sqlite3.Connection) -> bool:
+        return trim_step(connection, runs_max=self._settings.trim_runs_max, now_ms=self._clock.now_ms())
+
+
+def _open_file(settings: SqliteSettings, clock: Clock, entropy: Entropy) -> tuple[Writer, Reader]:
+    try:
+        settings.path.parent.mkdir(parents=True, exist_ok=True)
+        lock = WriteLock(settings.path)
+    except OSError as error:
+        raise Unavailable(f"SQLite: {error}") from error
+    with ExitStack() as opened, translated_errors():
+        opened.callback(lock.close)
+        writing = opened.enter_context(
+            closing(connect(settings.path, busy_timeout_ms=settings.busy_timeout_ms))
+        )
+        migrate(writing, lock)
+        with write_transaction(writing, lock):
+            cluster_row.ensure_cluster(writing, entropy)
+        reading = opened.enter_context(
+            closing(connect(settings.path, busy_timeout_ms=settings.busy_timeout_ms))
+        )
+        reading.execute("PRAGMA query_only = ON")
+        opened.pop_all()
+    return Writer(writing, lock, clock, settings), Reader(reading, settings)

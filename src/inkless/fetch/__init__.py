@@ -1,0 +1,11 @@
+"""From an offset to bytes.
+
+    find (one coordinator call) → plan → cache or object storage → views of the stored bytes
+
+`fetcher` sequences the stages and parks requests that have nothing to return. Invariants kept here: nobody
+sees beyond the high watermark, since coordinates only exist for what is committed; bytes from storage are
+checked once, when they come in, and corrupt ones are never served.
+
+Cached runs carry their offsets in the bytes (`stamping`), so a response is a handful of views however many
+batches it holds. When storage does not answer, the partition gets a retriable error, the others their data.
+"""

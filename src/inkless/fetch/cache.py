@@ -1,0 +1,109 @@
+"""Whole objects in memory: what this broker wrote, and what it read in.
+
+Two byte-weighted CLOCK pools, so that a consumer who reads through the past cannot push out the tail that
+everybody else is reading. Loads of one object are shared by all who ask for it meanwhile.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from inkless.buffers import size_class
+
+
+@dataclass(slots=True, eq=False)
+class CachedObject:
+    """An object's bytes, writable; `stamped_runs` are the starts of the runs that carry their offsets."""
+
+    content: memoryview
+    stamped_runs: set[int] = field(default_factory=set)
+    referenced: bool = False
+
+
+class _ClockPool:
+    """Second chance in order of arrival. `bytes_used` counts the capacity of the buffers."""
+
+    __slots__ = ("bytes_max", "bytes_used", "entries")
+
+    def __init__(self, bytes_max: int) -> None:
+        self.bytes_max = bytes_max
+        self.bytes_used = 0
+        self.entries: dict[str, CachedObject] = {}
+
+    def put(self, key: str, entry: CachedObject) -> None:
+        cost = size_class(len(entry.content))
+        if cost > self.bytes_max or key in self.entries:
+            return
+        while self.bytes_used + cost > self.bytes_max:
+            self._evict_one()
+        self.entries[key] = entry
+        self.bytes_used += cost
+
+    def _evict_one(self) -> None:
+        while True:
+            key = next(iter(self.entries))
+            entry = self.entries.pop(key)
+            if not entry.referenced:
+                self.bytes_used -= size_class(len(entry.content))
+                return
+            entry.referenced = False
+            self.entries[key] = entry
+
+
+@dataclass(slots=True)
+class CacheCounters:
+    """Totals since the start, read by the metrics."""
+
+    hits: int = 0
+    misses: int = 0
+    shared_loads: int = 0
+
+
+class ObjectCache:
+    """Objects by key; never holds more than `bytes_max` bytes of buffers."""
+
+    def __init__(self, *, bytes_max: int, written_share: float) -> None:
+        written_bytes_max = int(bytes_max * written_share)
+        self._written = _ClockPool(written_bytes_max)
+        self._read = _ClockPool(bytes_max - written_bytes_max)
+        self._loads: dict[str, asyncio.Future[CachedObject]] = {}
+        self.counters = CacheCounters()
+
+    @property
+    def bytes_used(self) -> int:
+        return self._written.bytes_used + self._read.bytes_used
+
+    def get(self, key: str) -> CachedObject | None:
+        entry = self._written.entries.get(key) or self._read.entries.get(key)
+        if entry is None:
+            self.counters.misses += 1
+            return None
+        entry.referenced = True
+        self.counters.hits += 1
+        return entry
+
+    def put_written(self, key: str, entry: CachedObject) -> None:
+        self._written.put(key, entry)
+
+    async def load(self, key: str, read: Callable[[], Awaitable[memoryview]]) -> CachedObject:
+        """Reads an object in, once for all who ask while it is under way. A failure reaches all of them and
+        is not remembered; the one who reads may be cancelled without harm to the others."""
+        under_way = self._loads.get(key)
+        if under_way is not None:
+            self.counters.shared_loads += 1
+            return await asyncio.shield(under_way)
+        future: asyncio.Future[CachedObject] = asyncio.get_running_loop().create_future()
+        self._loads[key] = future
+        try:
+            entry = CachedObject(await read())
+        except BaseException as error:
+            # When this one was cancelled, the others get an error that makes their clients ask again.
+            future.set_exception(error if isinstance(error, Exception) else ConnectionAbortedError(key))
+            future.exception()
+            raise
+        else:
+            self._read.put(key, entry)
+            future.set_result(entry)
+            return entry
+        finally:
+            del self._loads[key]

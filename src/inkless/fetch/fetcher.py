@@ -1,0 +1,126 @@
+"""Sequences the fetch path: find, wait where there is too little, read."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from inkless.clock import Clock
+from inkless.coordinator.contract import BatchCoordinator
+from inkless.coordinator.types import FindRequest, FindResult, PartitionId
+from inkless.errors import CorruptData, Unavailable
+from inkless.fetch.parking import ParkingLot
+from inkless.fetch.reader import RunReader
+from inkless.protocol.error_codes import ErrorCode
+from inkless.settings import FetchSettings
+
+
+class PartitionBytes(NamedTuple):
+    """What one partition of a fetch gets: whole batches with their offsets in place, as views."""
+
+    partition: PartitionId
+    error: ErrorCode
+    log_start_offset: int
+    high_watermark: int
+    records: Sequence[memoryview]
+
+
+class Fetcher:
+    """Answers fetches; stateless but for the parked ones."""
+
+    def __init__(
+        self,
+        settings: FetchSettings,
+        *,
+        coordinator: BatchCoordinator,
+        reader: RunReader,
+        parking: ParkingLot,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._coordinator = coordinator
+        self._reader = reader
+        self._parking = parking
+        self._clock = clock
+
+    async def fetch(
+        self, wanted: Sequence[FindRequest], *, bytes_max: int, bytes_min: int, wait_ms: int
+    ) -> list[PartitionBytes]:
+        """Answers in the order asked. Returns once `bytes_min` bytes are there, a partition is in error, or
+        `wait_ms` have passed. Raises Unavailable when the coordinator does not answer."""
+        bytes_max = max(0, min(bytes_max, self._settings.response_bytes_max))
+        if not wanted:
+            # A session without partitions still waits: its client would otherwise spin.
+            await self._clock.sleep(min(wait_ms, self._settings.wait_max_ms) / 1000)
+            return []
+        found = await self._find_enough(wanted, bytes_max=bytes_max, bytes_min=bytes_min, wait_ms=wait_ms)
+        return await self._read(found)
+
+    async def _find_enough(
+        self, wanted: Sequence[FindRequest], *, bytes_max: int, bytes_min: int, wait_ms: int
+    ) -> list[FindResult]:
+        wait_until = self._clock.monotonic() + min(wait_ms, self._settings.wait_max_ms) / 1000
+        while True:
+            # Parked before the find, so that a commit right after it is not missed.
+            with self._parking.park(request.partition for request in wanted) as place:
+                found = await self._coordinator.find_batches(wanted, bytes_max=bytes_max)
+                left_s = wait_until - self._clock.monotonic()
+                if left_s <= 0 or self._parking.closed or _is_enough(found, bytes_min):
+                    return found
+                await place.wait(min(left_s, self._settings.poll_interval_ms / 1000))
+
+    async def _read(self, found: Sequence[FindResult]) -> list[PartitionBytes]:
+        wanted = [where for result in found for where in result.coordinates]
+        views = [self._reader.cached(where) for where in wanted]
+        missing = [place for place, view in enumerate(views) if view is None]
+        failures: dict[int, ErrorCode] = {}
+        if missing:
+            read = await asyncio.gather(
+                *(self._reader.read(wanted[i]) for i in missing), return_exceptions=True
+            )
+            for i, outcome in zip(missing, read, strict=True):
+                if isinstance(outcome, memoryview):
+                    views[i] = outcome
+                else:
+                    failures[i] = _code_of(outcome)
+        return _by_partition(found, views, failures)
+
+
+def _is_enough(found: Sequence[FindResult], bytes_min: int) -> bool:
+    byte_length = 0
+    for result in found:
+        if result.error is not ErrorCode.NONE:
+            return True
+        for where in result.coordinates:
+            byte_length += where.byte_end - where.byte_start
+    return byte_length >= max(1, bytes_min)
+
+
+def _code_of(failure: BaseException) -> ErrorCode:
+    if isinstance(failure, CorruptData):
+        return ErrorCode.CORRUPT_MESSAGE
+    if isinstance(failure, Unavailable | ConnectionAbortedError):
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    raise failure
+
+
+def _by_partition(
+    found: Sequence[FindResult], views: Sequence[memoryview | None], failures: dict[int, ErrorCode]
+) -> list[PartitionBytes]:
+    """What lies before a failed read is still returned: the reader comes back for the rest."""
+    answers: list[PartitionBytes] = []
+    place = 0
+    for result in found:
+        records: list[memoryview] = []
+        error = result.error
+        end = place + len(result.coordinates)
+        for i in range(place, end):
+            view = views[i]
+            if view is None:
+                error = failures[i] if not records else error
+                break
+            records.append(view)
+        place = end
+        answers.append(
+            PartitionBytes(result.partition, error, result.log_start_offset, result.high_watermark, records)
+        )
+    return answers

@@ -1,0 +1,61 @@
+"""Where fetches wait that have nothing to return yet."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Self
+
+from inkless.coordinator.types import PartitionId
+
+
+class ParkingLot:
+    """Futures by partition. A parked fetch is woken by the first commit to any of its partitions."""
+
+    def __init__(self) -> None:
+        self._parked: dict[PartitionId, set[asyncio.Future[None]]] = {}
+        self.closed = False
+
+    def __len__(self) -> int:
+        return len({future for waiting in self._parked.values() for future in waiting})
+
+    def wake(self, partitions: Iterable[PartitionId]) -> None:
+        for partition in partitions:
+            for future in self._parked.get(partition, ()):
+                if not future.done():
+                    future.set_result(None)
+
+    def close(self) -> None:
+        """Wakes everybody, and lets nobody wait any more: the broker is stopping."""
+        self.closed = True
+        self.wake(list(self._parked))
+
+    def park(self, partitions: Iterable[PartitionId]) -> "Place":
+        """Registers at once, so that a commit between now and the wait is not missed."""
+        return Place(self._parked, list(partitions))
+
+
+class Place:
+    """A fetch's place in the lot; leave it in any case, by `with`."""
+
+    def __init__(
+        self, parked: dict[PartitionId, set[asyncio.Future[None]]], partitions: list[PartitionId]
+    ) -> None:
+        self._parked = parked
+        self._partitions = partitions
+        self._woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        for partition in partitions:
+            parked.setdefault(partition, set()).add(self._woken)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for partition in self._partitions:
+            waiting = self._parked[partition]
+            waiting.discard(self._woken)
+            if not waiting:
+                del self._parked[partition]
+
+    async def wait(self, timeout_s: float) -> bool:
+        """True when woken, False when the time is over."""
+        await asyncio.wait([self._woken], timeout=max(0.0, timeout_s))
+        return self._woken.done()

@@ -1,0 +1,168 @@
+"""Produce: checks what was sent, appends it in order of arrival, answers when it is durable and ordered."""
+
+from collections.abc import Sequence
+
+from inkless.cluster.directory import TopicEntry
+from inkless.coordinator.types import BatchFacts
+from inkless.errors import RequestError
+from inkless.produce.append import Append, AppendOutcome
+from inkless.protocol.error_codes import ErrorCode
+from inkless.protocol.messages import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from inkless.records.header import LEADER_EPOCH_AT, BatchHeader
+from inkless.records.stamp import stamp_log_append_time
+from inkless.records.validate import split_batches
+from inkless.server.context import BrokerContext
+from inkless.server.exchange import Exchange
+
+_LEADER_EPOCH = bytes(4)
+"""Zero: leadership never decides about data here, so its epoch never changes."""
+_FIRST_VERSION_WITH_TOPIC_IDS = 13
+_FIRST_VERSION_WITH_ZSTD = 7
+
+
+class ProduceReply:
+    """Gathers the outcomes of a request's partitions and answers when the last one is in."""
+
+    __slots__ = ("_exchange", "_open", "_partitions", "_responses")
+
+    def __init__(self, exchange: Exchange, responses: list[TopicProduceResponse]) -> None:
+        self._exchange: Exchange | None = exchange
+        self._responses = responses
+        self._partitions: list[PartitionProduceResponse] = []
+        self._open = 1
+
+    def expect(self, response: PartitionProduceResponse) -> int:
+        """The place under which the partition's append is to be settled."""
+        self._partitions.append(response)
+        self._open += 1
+        return len(self._partitions) - 1
+
+    def forget_exchange(self) -> None:
+        """For acks=0: nobody waits for the outcomes."""
+        self._exchange = None
+
+    def settle(self, place: int, outcome: AppendOutcome) -> None:
+        response = self._partitions[place]
+        response.error_code = outcome.error
+        response.base_offset = outcome.base_offset
+        response.log_start_offset = outcome.log_start_offset
+        self.close()
+
+    def close(self) -> None:
+        """One of those waited for is in; the request's own walk over its partitions counts as one."""
+        self._open -= 1
+        if not self._open and self._exchange is not None:
+            self._exchange.reply(ProduceResponse(self._responses))
+
+
+def handle_produce(broker: BrokerContext, exchange: Exchange, request: ProduceRequest) -> None:
+    responses: list[TopicProduceResponse] = []
+    reply = ProduceReply(exchange, responses)
+    refused = _refusal(request)
+    for topic_data in request.topic_data:
+        partition_responses: list[PartitionProduceResponse] = []
+        responses.append(TopicProduceResponse(topic_data.name, topic_data.topic_id, partition_responses))
+        entry = _find_topic(broker, exchange.version, topic_data)
+        for partition_data in topic_data.partition_data:
+            response = PartitionProduceResponse(partition_data.index)
+            partition_responses.append(response)
+            try:
+                if refused is not None:
+                    raise refused
+                _append(broker, exchange, reply, entry, partition_data, response)
+            except RequestError as error:
+                _fail(response, error)
+    if request.acks == 0:
+        reply.forget_exchange()
+        exchange.reply_nothing()
+    reply.close()
+
+
+def _refusal(request: ProduceRequest) -> RequestError | None:
+    """What is wrong with the request as a whole."""
+    if request.acks not in (-1, 0, 1):
+        return RequestError(
+            ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {request.acks}; allowed are -1, 0 and 1"
+        )
+    if request.transactional_id is not None:
+        return RequestError(ErrorCode.INVALID_TXN_STATE, "transactions are not supported")
+    return None
+
+
+def _find_topic(
+    broker: BrokerContext, version: int, topic_data: TopicProduceData
+) -> TopicEntry | RequestError:
+    if version >= _FIRST_VERSION_WITH_TOPIC_IDS:
+        entry = broker.directory.by_id(topic_data.topic_id)
+        return entry or RequestError(ErrorCode.UNKNOWN_TOPIC_ID)
+    return broker.directory.by_name(topic_data.name) or RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _append(
+    broker: BrokerContext,
+    exchange: Exchange,
+    reply: ProduceReply,
+    entry: TopicEntry | RequestError,
+    data: PartitionProduceData,
+    response: PartitionProduceResponse,
+) -> None:
+    if isinstance(entry, RequestError):
+        raise entry
+    partition = entry.partition(data.index)
+    if partition is None:
+        raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    records = data.records
+    if records is None:
+        raise RequestError(ErrorCode.INVALID_RECORD, "a partition without records")
+    now_ms = broker.clock.now_ms()
+    headers = split_batches(
+        records, entry.rules, now_ms=now_ms, zstd_allowed=exchange.version >= _FIRST_VERSION_WITH_ZSTD
+    )
+    log_append_time = entry.rules.log_append_time
+    if log_append_time:
+        stamp_log_append_time(records, now_ms)
+        response.log_append_time_ms = now_ms
+    batches = _batches(records, headers, is_owned=exchange.frame_is_owned)
+    facts = [
+        BatchFacts(
+            header.batch_length + 12,
+            header.last_offset_delta + 1,
+            now_ms if log_append_time else header.max_timestamp,
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+        )
+        for header in headers
+    ]
+    broker.writer.append(Append(partition, batches, facts, len(records), reply, reply.expect(response)))
+
+
+def _batches(
+    records: memoryview, headers: Sequence[BatchHeader], *, is_owned: bool
+) -> list[bytes | memoryview]:
+    """The batches as they will be stored; bytes that the connection is about to reuse are copied."""
+    position = 0
+    batches: list[bytes | memoryview] = []
+    for header in headers:
+        end = position + header.batch_length + 12
+        records[position + LEADER_EPOCH_AT : position + LEADER_EPOCH_AT + 4] = _LEADER_EPOCH
+        batch = records[position:end]
+        batches.append(batch if is_owned else bytes(batch))
+        position = end
+    return batches
+
+
+def _fail(response: PartitionProduceResponse, error: RequestError) -> None:
+    response.error_code = error.code
+    response.base_offset = -1
+    response.error_message = error.message
+    if error.code is ErrorCode.INVALID_RECORD and error.message:
+        response.record_errors = [BatchIndexAndErrorMessage(0, error.message)]
