@@ -15,7 +15,7 @@ _CLASS_BYTES_MIN = 64 * 1024
 
 
 def size_class(byte_length: int) -> int:
-    """The capacity that serves `byte_length`: powers of two in quarter steps, so at most a quarter is idle."""
+    """The capacity that serves `byte_length`: powers of two in quarter steps, a quarter at most is idle."""
     if byte_length <= _CLASS_BYTES_MIN:
         return _CLASS_BYTES_MIN
     step = 1 << ((byte_length - 1).bit_length() - 3)

@@ -1,12 +1,14 @@
 """The one place that wires a broker together from its settings."""
 
 import asyncio
+import gc
 import signal
 import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from inkless.broker_metrics import Measured, publish
 from inkless.buffers import BufferPool
 from inkless.clock import Clock, Entropy, SystemClock, SystemEntropy
 from inkless.cluster.directory import TopicDirectory
@@ -22,19 +24,22 @@ from inkless.fetch.parking import ParkingLot
 from inkless.fetch.reader import RunReader
 from inkless.fetch.sessions import FetchSessions
 from inkless.fetch.tail import Tail
+from inkless.observability import MetricsRegistry, MetricsServer
 from inkless.produce.writer import Writer
 from inkless.server.context import BrokerContext
 from inkless.server.dispatch import RequestDispatcher
 from inkless.server.listener import BoundListener, Listeners, bind
-from inkless.settings import ListenerAddress, Settings
+from inkless.settings import HostPort, ListenerAddress, Settings
 from inkless.storage.contract import ObjectStore
+from inkless.storage.meter import StoreMeter
 from inkless.storage.open import open_store
 
 _POOL_IDLE_BYTES_MAX = 64 * 1024 * 1024
+_GC_THRESHOLDS = (50_000, 20, 20)
 _ANY_HOSTS = ("0.0.0.0", "::")  # noqa: S104  # compared with, never bound to
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunningBroker:
     """A broker that accepts clients."""
 
@@ -42,6 +47,8 @@ class RunningBroker:
     cluster_id: str
     listeners: tuple[ListenerAddress, ...]
     """With the ports that were really bound."""
+    metrics: MetricsRegistry
+    metrics_address: HostPort | None
     _resources: AsyncExitStack
 
     @property
@@ -69,23 +76,30 @@ async def start_broker(
     """
     clock, entropy = SystemClock(), SystemEntropy()
     async with AsyncExitStack() as resources:
+        meter = StoreMeter()
         if store is None:
-            store = open_store(settings.storage, clock)
+            store = open_store(settings.storage, clock, meter)
             resources.push_async_callback(store.close)
         if control_plane is None:
             control_plane = await open_control_plane(settings.control_plane.url, clock=clock, entropy=entropy)
             resources.push_async_callback(control_plane.close)
-        return await _start(settings, store, control_plane, clock, entropy, resources)
+        return await _start(settings, _Outside(store, meter, control_plane, clock, entropy), resources)
 
 
-async def _start(
-    settings: Settings,
-    store: ObjectStore,
-    control_plane: ControlPlane,
-    clock: Clock,
-    entropy: Entropy,
-    resources: AsyncExitStack,
-) -> RunningBroker:
+@dataclass(frozen=True, slots=True)
+class _Outside:
+    """What a broker needs of the world around it."""
+
+    store: ObjectStore
+    store_meter: StoreMeter
+    control_plane: ControlPlane
+    clock: Clock
+    entropy: Entropy
+
+
+async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStack) -> RunningBroker:
+    store, control_plane = outside.store, outside.control_plane
+    clock, entropy = outside.clock, outside.entropy
     bound = _bind_all(settings, resources)
     object_pool = BufferPool(idle_bytes_max=_POOL_IDLE_BYTES_MAX)
     cache = ObjectCache(
@@ -134,19 +148,46 @@ async def _start(
         clock=clock,
         entropy=entropy,
     )
-    listeners = Listeners(
-        settings.server,
-        dispatcher=RequestDispatcher(context),
-        pool=BufferPool(idle_bytes_max=_POOL_IDLE_BYTES_MAX),
-        clock=clock,
+    receive_pool = BufferPool(idle_bytes_max=_POOL_IDLE_BYTES_MAX)
+    dispatcher = RequestDispatcher(context)
+    listeners = Listeners(settings.server, dispatcher=dispatcher, pool=receive_pool, clock=clock)
+    metrics = publish(
+        Measured(
+            context=context,
+            cache=cache,
+            parking=parking,
+            dispatcher=dispatcher,
+            listeners=listeners,
+            receive_pool=receive_pool,
+            object_pool=object_pool,
+            store_meter=outside.store_meter,
+        )
     )
     await membership.join()
     resources.push_async_callback(membership.leave)
     resources.push_async_callback(_drain, listeners, writer, parking)
     await listeners.start(bound)
+    metrics_address = await _serve_metrics(settings, metrics, resources)
     return RunningBroker(
-        settings, context.cluster_id, tuple(each.address for each in bound), resources.pop_all()
+        settings=settings,
+        cluster_id=context.cluster_id,
+        listeners=tuple(each.address for each in bound),
+        metrics=metrics,
+        metrics_address=metrics_address,
+        _resources=resources.pop_all(),
     )
+
+
+async def _serve_metrics(
+    settings: Settings, metrics: MetricsRegistry, resources: AsyncExitStack
+) -> HostPort | None:
+    address = settings.server.metrics_address
+    if address is None:
+        return None
+    server = MetricsServer(metrics, healthy=lambda: True)
+    port = await server.start(address.host, address.port)
+    resources.push_async_callback(server.close)
+    return HostPort(address.host, port)
 
 
 def _bind_all(settings: Settings, resources: AsyncExitStack) -> list[BoundListener]:
@@ -181,6 +222,8 @@ async def _drain(listeners: Listeners, writer: Writer, parking: ParkingLot) -> N
 
 async def serve(settings: Settings, *, on_ready: Callable[[RunningBroker], None]) -> None:
     """Runs a broker until SIGTERM or SIGINT, then stops it gracefully."""
+    # Messages live shorter than a young collection takes to come round; the defaults find nothing but work.
+    gc.set_threshold(*_GC_THRESHOLDS)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):

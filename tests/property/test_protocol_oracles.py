@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from inkless.protocol.api_keys import ApiKey
 from inkless.protocol.codec import encoder
 from support.protocol_messages import ALL, EXAMPLES, VersionedMessage, messages
@@ -35,9 +36,7 @@ def encode(which: VersionedMessage, message: Any) -> bytes:
 
 
 def unknown_to(oracle: Oracle) -> set[tuple[ApiKey, int]]:
-    return {
-        (which.api.key, which.version) for which in ALL if oracle(which, which.message_class()) is None
-    }
+    return {(which.api.key, which.version) for which in ALL if oracle(which, which.message_class()) is None}
 
 
 def test_kio_knows_all_but_what_kafka_4_removed() -> None:

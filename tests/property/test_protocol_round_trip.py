@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from inkless.protocol.codec import chunked_encoder, decode_exactly, decode_request_header, decoder, encoder
 from inkless.protocol.errors import MalformedBytes
 from support.protocol_messages import ALL, EXAMPLES, VersionedMessage, messages

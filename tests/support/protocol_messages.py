@@ -7,13 +7,14 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+
 from inkless.protocol.error_codes import ErrorCode
 from inkless.protocol.registry import APIS, Api
 from inkless.protocol.schema import FieldSchema, field_schemas
 from inkless.protocol.wire_types import WireType
 
 EXAMPLES = settings(
-    max_examples=int(os.environ.get("INKLESS_PROTOCOL_EXAMPLES", "5")),
+    max_examples=int(os.environ.get("INKLESS_PROTOCOL_EXAMPLES", "8")),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

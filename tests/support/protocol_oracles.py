@@ -1,8 +1,8 @@
 """Other implementations of the wire format, asked to encode our messages.
 
-kio's classes are generated from Kafka's message files. kafka-python reads a copy of these files at run time; it
-still has, apart from that, the classes written by hand that it used before, which know versions older than kio
-does. Each oracle gives the bytes, or None for a message or version that it does not have.
+kio's classes are generated from Kafka's message files. kafka-python reads a copy of these files at run
+time; it still has the classes written by hand that it used before, which know versions older than kio does.
+Each oracle gives the bytes, or None for a message or version that it does not have.
 """
 
 import datetime
@@ -12,9 +12,10 @@ import uuid
 import warnings
 from typing import Any
 
-from inkless.protocol.schema import FieldSchema, field_schemas
 from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.serial import entity_writer
+
+from inkless.protocol.schema import FieldSchema, field_schemas
 from support.protocol_messages import VersionedMessage
 
 # Where two APIs of Kafka give different structs one name, ours have names of their own.
@@ -28,7 +29,8 @@ with warnings.catch_warnings():
     # kafka-python reads its message files through a deprecated function.
     warnings.simplefilter("ignore", DeprecationWarning)
     KAFKA_PYTHON = [
-        importlib.import_module(f"kafka.protocol.{name}") for name in ("admin", "consumer", "metadata", "producer")
+        importlib.import_module(f"kafka.protocol.{name}")
+        for name in ("admin", "consumer", "metadata", "producer")
     ]
     KAFKA_PYTHON_OLD = [
         importlib.import_module(f"kafka.protocol.old.{name}") for name in ("admin", "commit", "produce")
@@ -108,11 +110,11 @@ def _kafka_python_container(kafka_class: Any, struct: Any, version: int) -> Any:
     values = {}
     for field in sent_fields(struct, version):
         value = getattr(struct, field.name)
-        if field.tag is not None and (value == field.default or value == []):
+        if field.tag is not None and value in (field.default, []):
             continue
-        if field.name.endswith("authorized_operations") and not field.name.startswith("include"):
-            # kafka-python has these bits as sets, and sometimes under a shorter name.
-            name = field.name if field.name in kafka_class.fields else "authorized_operations"
+        # kafka-python calls some of these fields by a shorter name, and has their bits as a set.
+        name = field.name if field.name in kafka_class.fields else "authorized_operations"
+        if kafka_class.fields[name].type_str == "bitfield":
             values[name] = {bit for bit in range(32) if value >> bit & 1}
             continue
         values[field.name] = _kafka_python_value(kafka_class, field, value, version)

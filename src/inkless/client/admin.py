@@ -63,7 +63,7 @@ class Resource(NamedTuple):
 
 
 class ConfigEntry(NamedTuple):
-    """One setting; `value` is None when it is secret. `source` is Kafka's number (1 topic, 5 default, ...)."""
+    """One setting; `value` is None when it is secret, `source` is Kafka's number (1 topic, 5 default)."""
 
     name: str
     value: str | None
@@ -195,7 +195,9 @@ class Admin:
             IncrementalAlterableConfig(name=name, config_operation=_OPERATION_SET, value=value)
             for name, value in (assign or {}).items()
         ]
-        configs += [IncrementalAlterableConfig(name=name, config_operation=_OPERATION_DELETE) for name in reset]
+        configs += [
+            IncrementalAlterableConfig(name=name, config_operation=_OPERATION_DELETE) for name in reset
+        ]
         message = IncrementalAlterConfigsRequest(
             resources=[
                 IncrementalAlterConfigsResource(
@@ -234,9 +236,7 @@ class Admin:
                         check(result.error_code, f"delete records of {place}")
                         starts[place] = result.low_watermark
 
-        await self._cluster.retrying(
-            attempt, topics={place.topic for place in before}, fatal=_UNKNOWN_TOPIC
-        )
+        await self._cluster.retrying(attempt, topics={place.topic for place in before}, fatal=_UNKNOWN_TOPIC)
         return starts
 
     async def _ask_any(

@@ -61,6 +61,10 @@ class Lane:
     def is_idle(self) -> bool:
         return not (self._queue or self._in_flight or self._failed)
 
+    @property
+    def had_identity(self) -> bool:
+        return self._identity is not None
+
     def append(self, record: OutgoingRecord, now: float) -> bool:
         """Adds a record; true when this closed a batch and the record stands in a new one."""
         closed = False

@@ -1,7 +1,7 @@
 """Which partition a record goes to when its sender does not say.
 
 As the Java client does it: a key decides by its murmur2 hash; records without a key stay with one partition
-until its batch is closed and then move on (KIP-480), which makes few large batches instead of many small ones.
+until its batch is closed and then move on (KIP-480), which makes few large batches instead of many small.
 """
 
 from inkless.clock import Entropy

@@ -50,7 +50,7 @@ class OutgoingRecord(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    index: int
+    offset_delta: int
     timestamp_ms: int
     on_delivered: OnDelivered
 
@@ -119,7 +119,7 @@ class PendingBatch:
         """The batch is stored; `append_time_ms` -1 means that the records keep their own timestamps."""
         self.is_settled = True
         for waiting in self._waiting:
-            offset = NO_OFFSET if base_offset == NO_OFFSET else base_offset + waiting.index
+            offset = NO_OFFSET if base_offset == NO_OFFSET else base_offset + waiting.offset_delta
             timestamp_ms = waiting.timestamp_ms if append_time_ms < 0 else append_time_ms
             self._tell(waiting.on_delivered, Delivery(self.place, offset, timestamp_ms), None)
         self._waiting.clear()

@@ -13,7 +13,8 @@ from inkless.client.pending import NO_OFFSET, PendingBatch
 from inkless.client.produce_exchange import ProduceExchange, Verdict, judge
 from inkless.client.topology import BrokerView, ClusterView, TopicPartition
 from inkless.clock import Clock, TaskOwner
-from inkless.errors import InklessError, RequestError, Unavailable
+from inkless.errors import RequestError, Unavailable
+from inkless.protocol.error_codes import ErrorCode
 from inkless.protocol.messages import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -22,10 +23,9 @@ from inkless.protocol.messages import (
 )
 from inkless.records.compress import Codec
 
-_NO_APPEND_TIME: Final = -1
 _NO_TRANSACTION_TIMEOUT_MS: Final = 2**31 - 1
 _STALLED_WAIT_S: Final = 0.005
-"""How soon to look again when a broker has all the requests it may have; an answer wakes the sender anyway."""
+"""How soon to look again when a broker has all the requests it may have; an answer comes sooner or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,9 @@ class Sender:
     async def _send_forever(self) -> None:
         while True:
             if expired := self._outbox.expire(self._clock.monotonic()):
-                await self._lose(expired, Unavailable("no broker took the record within the delivery time-out"))
+                await self._lose(
+                    expired, Unavailable("no broker took the record within the delivery time-out")
+                )
             stalled = await self._send_ready()
             wait_s = self._outbox.wait_s(self._clock.monotonic())
             if stalled and wait_s is not None:
@@ -102,7 +104,7 @@ class Sender:
             try:
                 leader = view.leader(lane.place)
                 if lane.needs_identity:
-                    lane.adopt(await self._new_identity())
+                    lane.adopt(await self._identity_for(lane))
                 by_leader.setdefault(leader, []).append(lane)
             except (Unavailable, RequestError):
                 homeless.append(lane)
@@ -160,13 +162,16 @@ class Sender:
         try:
             if self._settings.acks == 0:
                 await connection.send_unanswered(exchange.message, version_max=exchange.version_max)
-                await self._settle_all(batches, None)
+                await self._settle_all(batches.values(), ErrorCode.NONE)
                 return
             answer = await connection.submit(
                 exchange.message, ProduceResponse, version_max=exchange.version_max
             )
-        except (Unavailable, RequestError) as error:
-            await self._settle_all(batches, error)
+        except RequestError as error:
+            await self._settle_all(batches.values(), error.code, str(error))
+            return
+        except Unavailable as error:
+            await self._settle_all(batches.values(), ErrorCode.NETWORK_EXCEPTION, str(error))
             return
         self._requests_in_flight[leader.node_id] = self._requests_in_flight.get(leader.node_id, 0) + 1
         self._tasks.spawn(self._await_answer(leader, exchange, answer))
@@ -177,10 +182,74 @@ class Sender:
         try:
             response = await answer
         except Unavailable as error:
-            await self._settle_all(exchange.batches.values(), error)
+            await self._settle_all(exchange.batches.values(), ErrorCode.NETWORK_EXCEPTION, str(error))
         else:
             for batch, partition in exchange.answers(response):
                 await self._settle(batch, partition)
         finally:
             self._requests_in_flight[leader.node_id] -= 1
             self._wake.set()
+
+    async def _settle_all(
+        self, batches: Iterable[PendingBatch], code: ErrorCode, message: str | None = None
+    ) -> None:
+        """One outcome for all batches of a request, which the broker has not told apart."""
+        for batch in batches:
+            await self._settle(
+                batch,
+                PartitionProduceResponse(error_code=code, base_offset=NO_OFFSET, error_message=message),
+            )
+
+    async def _settle(self, batch: PendingBatch, answer: PartitionProduceResponse) -> None:
+        lane = self._outbox.lane(batch.place)
+        code = known_code(answer.error_code)
+        now = self._clock.monotonic()
+        match judge(code, is_oldest=lane.is_oldest(batch)):
+            case Verdict.STORED:
+                given_up = lane.settled(batch, now)
+                # A retry that came too late for the broker's memory is stored, but nobody knows where.
+                base_offset = answer.base_offset if code is ErrorCode.NONE else NO_OFFSET
+                batch.delivered(base_offset, answer.log_append_time_ms)
+                await self._on_settled([batch])
+            case Verdict.REFUSED:
+                given_up = lane.refused(batch, now)
+                await self._lose([batch], refusal(answer.error_code, str(batch.place), answer.error_message))
+            case Verdict.TRY_AGAIN:
+                self._cluster.forget((batch.place.topic,))
+                given_up = lane.failed(batch, now, self._cluster.settings.retry_backoff_ms / 1000)
+        if given_up:
+            reason = f"{code.name} {answer.error_message or ''}".strip()
+            await self._lose(
+                given_up,
+                Unavailable(f"{batch.place}: not stored within the delivery time-out; last: {reason}"),
+            )
+
+    async def _lose(self, batches: list[PendingBatch], error: Exception) -> None:
+        for batch in batches:
+            batch.lost(error)
+        await self._on_settled(batches)
+
+    def _postpone(self, lanes: Iterable[Lane]) -> None:
+        """These have no broker to go to; what is known about their topics is asked for again."""
+        retry_at = self._clock.monotonic() + self._cluster.settings.retry_backoff_ms / 1000
+        topics = set()
+        for lane in lanes:
+            lane.retry_at = retry_at
+            topics.add(lane.place.topic)
+        self._cluster.forget(topics)
+
+    async def _identity_for(self, lane: Lane) -> ProducerIdentity:
+        """One for all lanes, until one loses a batch: it then needs sequence numbers that start anew."""
+        if lane.had_identity:
+            return await self._new_identity()
+        if self._shared_identity is None:
+            self._shared_identity = await self._new_identity()
+        return self._shared_identity
+
+    async def _new_identity(self) -> ProducerIdentity:
+        connection = await self._cluster.any_connection()
+        response = await connection.request(
+            InitProducerIdRequest(transaction_timeout_ms=_NO_TRANSACTION_TIMEOUT_MS), InitProducerIdResponse
+        )
+        check(response.error_code, "producer id")
+        return ProducerIdentity(response.producer_id, response.producer_epoch)

@@ -7,11 +7,14 @@ from inkless.clock import Clock, TaskOwner
 from inkless.cluster.directory import TopicDirectory
 from inkless.coordinator.contract import ClusterMetadata
 from inkless.coordinator.types import BrokerRegistration
-from inkless.errors import InklessError
+from inkless.errors import InklessError, RequestError
+from inkless.protocol.error_codes import ErrorCode
 
 log = logging.getLogger(__name__)
 
 _RENEWALS_PER_LEASE = 3
+_TRIES_PER_LEASE = 10
+_LEASES_WAITED = 1.2
 
 
 class Membership:
@@ -53,8 +56,8 @@ class Membership:
         return self._brokers[0].broker_id
 
     async def join(self) -> None:
-        """RequestError DUPLICATE_BROKER_REGISTRATION while another process holds this node id."""
-        await self._metadata.register_broker(self._registration, lease_ms=self._lease_ms)
+        """RequestError DUPLICATE_BROKER_REGISTRATION when another process goes on holding this node id."""
+        await self._take_lease()
         await self.refresh()
         self._tasks.spawn(self._keep_renewing())
 
@@ -72,6 +75,24 @@ class Membership:
             )
         except InklessError as error:
             log.warning("lease not given back, it will run out", extra={"error": str(error)})
+
+    async def _take_lease(self) -> None:
+        """A broker that was killed could not give its lease back, so its successor waits until that has run
+        out; a holder that lives renews within that time and keeps it."""
+        patience_s = self._lease_ms / 1000 * _LEASES_WAITED
+        deadline = self._clock.monotonic() + patience_s
+        while True:
+            try:
+                await self._metadata.register_broker(self._registration, lease_ms=self._lease_ms)
+            except RequestError as error:
+                if error.code is not ErrorCode.DUPLICATE_BROKER_REGISTRATION:
+                    raise
+                if self._clock.monotonic() >= deadline:
+                    raise
+                log.warning("waiting for the lease of this node id to run out", extra={"error": str(error)})
+                await self._clock.sleep(self._lease_ms / 1000 / _TRIES_PER_LEASE)
+            else:
+                return
 
     async def _keep_renewing(self) -> None:
         while True:

@@ -2,7 +2,7 @@
 
 Every method may be called again after a lost answer and gives the first answer again (invariant I6).
 A database that does not answer, or answers that it cannot now, raises `errors.Unavailable`; nothing else
-leaves an implementation but `RequestError` where a method says so.
+leaves an implementation but `RequestError` where a method says so, and `InvariantViolated` for a bug.
 """
 
 from collections.abc import Mapping, Sequence
@@ -117,7 +117,8 @@ class ClusterMetadata(Protocol):
 
     async def register_broker(self, broker: BrokerRegistration, *, lease_ms: int) -> None:
         """Takes or renews the lease of a node id. RequestError DUPLICATE_BROKER_REGISTRATION while another
-        incarnation holds it."""
+        incarnation holds it, unless that one announced the very same listeners: only one process can listen
+        there, so the other is this broker's own past and need not be waited for."""
         ...
 
     async def deregister_broker(self, broker_id: int, incarnation: bytes) -> None:

@@ -47,12 +47,14 @@ class CommitQueue:
         self._on_committed = on_committed
         self._on_failed = on_failed
         self._uploads: deque[tuple[SealedObject, asyncio.Future[bool]]] = deque()
-        self._tasks = TaskOwner("commit queue", tasks_max=1)
+        self._draining = False
+        self._tasks = TaskOwner("commit queue", tasks_max=2)
 
     def enqueue(self, sealed: SealedObject, uploaded: asyncio.Future[bool]) -> None:
         """Call in rotation order. `uploaded` gives False when the upload failed for good."""
         self._uploads.append((sealed, uploaded))
-        if not len(self._tasks):
+        if not self._draining:
+            self._draining = True
             self._tasks.spawn(self._drain())
 
     async def close(self) -> None:
@@ -70,6 +72,8 @@ class CommitQueue:
                     self._on_failed(sealed, uploaded=False)
             if ready:
                 await self._commit(ready)
+        # Set here and not when the task is reaped: what is enqueued in between would wait for ever.
+        self._draining = False
 
     async def _commit(self, ready: list[SealedObject]) -> None:
         results = await self._commit_until_answered(ready)
@@ -78,7 +82,11 @@ class CommitQueue:
                 self._on_failed(sealed, uploaded=True)
             return
         for sealed, run_results in zip(ready, results, strict=True):
-            self._on_committed(sealed, run_results)
+            try:
+                self._on_committed(sealed, run_results)
+            except Exception:
+                # One object's trouble must not stop the commits of all that follow it.
+                log.exception("committed object not settled", extra={"key": sealed.commit.key})
 
     async def _commit_until_answered(self, ready: list[SealedObject]) -> list[list[RunResult]] | None:
         """Repeats the very same call after a failure: a commit is idempotent by object id."""

@@ -20,6 +20,7 @@ class SealedObject:
     content: memoryview
     appends: list[list[Append]]
     """Per run, in the order of `commit.runs`."""
+    first_append_at: float
 
 
 def seal(active: ActiveObject, *, object_id: ObjectId, broker_id: int, pool: BufferPool) -> SealedObject:
@@ -44,7 +45,7 @@ def seal(active: ActiveObject, *, object_id: ObjectId, broker_id: int, pool: Buf
         broker_id=broker_id,
         runs=runs,
     )
-    return SealedObject(commit, content, appends_by_run)
+    return SealedObject(commit, content, appends_by_run, active.first_append_at)
 
 
 def _gather(appends: list[Append], target: memoryview, *, batch_count: int) -> None:

@@ -12,6 +12,7 @@ from inkless.clock import Clock, Entropy, TaskOwner
 from inkless.coordinator.contract import BatchCoordinator
 from inkless.coordinator.types import ObjectCommit, ObjectId, RunResult
 from inkless.errors import Unavailable
+from inkless.observability import Histogram
 from inkless.produce.active_object import ActiveObject
 from inkless.produce.append import Append, AppendOutcome
 from inkless.produce.commit import CommitQueue
@@ -94,6 +95,7 @@ class Writer:
         self._settled = asyncio.Event()
         self._stopping = False
         self.counters = WriterCounters()
+        self.object_age_s = Histogram()
 
     @property
     def saturated(self) -> bool:
@@ -223,6 +225,7 @@ class Writer:
         self._object_settled(sealed)
 
     def _object_settled(self, sealed: SealedObject) -> None:
+        self.object_age_s.observe(self._clock.monotonic() - sealed.first_append_at)
         self._unsettled_bytes -= sealed.commit.byte_length
         self._unsettled_objects -= 1
         if not self._unsettled_objects:

@@ -64,6 +64,7 @@ class _EncoderWriter:
             if self._chunked:
                 source.line("chunks.append(out)")
                 source.line("return chunks")
+            # Some versions of some requests have no fields at all.
             source.line("pass")
         with source.block(f"except {errors} as error:"):
             source.line(f"raise {unencodable}(f'{title}: {{error}}') from error")

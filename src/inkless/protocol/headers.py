@@ -5,18 +5,20 @@ response's is 0 or 1 accordingly, except that ApiVersions always answers with 0,
 know yet what we speak.
 """
 
-from struct import Struct
+import struct
 from typing import NamedTuple
 
 from inkless.protocol.api_keys import ApiKey
 from inkless.protocol.errors import MalformedBytes
-from inkless.protocol.primitives import read_uvarint, skip_tags
+from inkless.protocol.primitives import skip_tags
 from inkless.protocol.registry import APIS
 from inkless.protocol.schema import NEVER_FLEXIBLE
 
 _FLEXIBLE_FROM = {int(api.key): api.flexible_from for api in APIS.values()}
-_REQUEST_START = Struct(">hhih")
-_RESPONSE_START = Struct(">i")
+_REQUEST_START = struct.Struct(">hhih")
+_RESPONSE_START = struct.Struct(">i")
+_flexible_from = _FLEXIBLE_FROM.get
+_unpack_request_start = _REQUEST_START.unpack_from
 
 CLIENT_IDS_MAX = 1024
 """How many client ids are remembered. Past it all are forgotten: cheaper than knowing which was used last."""
@@ -40,18 +42,24 @@ def decode_request_header(view: memoryview, pos: int = 0) -> RequestHeader:
     An API that has no tables is read as if it were not flexible, and a version beyond the tables as
     flexible if the last of them is: enough to answer with an error code, not to read on.
     """
-    if len(view) - pos < _REQUEST_START.size:
-        raise MalformedBytes("a request is shorter than its header")
-    api_key, api_version, correlation_id, length = _REQUEST_START.unpack_from(view, pos)
-    pos += _REQUEST_START.size
-    client_id = None
-    if length >= 0:
-        client_id = _client_id(bytes(view[pos : pos + length]), length)
-        pos += length
-    elif length != -1:
-        raise MalformedBytes("the client id has a negative length")
-    if api_version >= _FLEXIBLE_FROM.get(api_key, NEVER_FLEXIBLE):
-        pos = _skip_tagged_fields(view, pos)
+    try:
+        api_key, api_version, correlation_id, length = _unpack_request_start(view, pos)
+        pos += _REQUEST_START.size
+        client_id = None
+        if length != -1:
+            stop = pos + length
+            if not pos <= stop <= len(view):
+                raise MalformedBytes("the client id has a bad length")
+            encoded = bytes(view[pos:stop])
+            client_id = _client_ids.get(encoded)
+            if client_id is None:
+                client_id = _remember_client_id(encoded)
+            pos = stop
+        if api_version >= _flexible_from(api_key, NEVER_FLEXIBLE):
+            count = view[pos]
+            pos = skip_tags(view, pos + 1, count) if count else pos + 1
+    except (IndexError, struct.error, UnicodeDecodeError) as error:
+        raise MalformedBytes(f"request header: {error}") from error
     return RequestHeader(api_key, api_version, correlation_id, client_id, pos)
 
 
@@ -71,12 +79,13 @@ def response_header(api_key: int, api_version: int, correlation_id: int) -> byte
 
 def decode_response_header(view: memoryview, pos: int, api_key: int, api_version: int) -> tuple[int, int]:
     """The correlation id, and the position behind the header."""
-    if len(view) - pos < _RESPONSE_START.size:
-        raise MalformedBytes("a response is shorter than its header")
-    (correlation_id,) = _RESPONSE_START.unpack_from(view, pos)
-    pos += _RESPONSE_START.size
-    if _has_tagged_fields(api_key, api_version):
-        pos = _skip_tagged_fields(view, pos)
+    try:
+        (correlation_id,) = _RESPONSE_START.unpack_from(view, pos)
+        pos += _RESPONSE_START.size
+        if _has_tagged_fields(api_key, api_version):
+            pos = skip_tags(view, pos + 1, view[pos])
+    except (IndexError, struct.error) as error:
+        raise MalformedBytes(f"response header: {error}") from error
     return correlation_id, pos
 
 
@@ -84,24 +93,8 @@ def _has_tagged_fields(api_key: int, api_version: int) -> bool:
     return api_key != ApiKey.API_VERSIONS and api_version >= _FLEXIBLE_FROM[api_key]
 
 
-def _skip_tagged_fields(view: memoryview, pos: int) -> int:
-    try:
-        count, pos = read_uvarint(view, pos)
-        return skip_tags(view, pos, count) if count else pos
-    except IndexError as error:
-        raise MalformedBytes("the tagged fields of a header are cut short") from error
-
-
-def _client_id(encoded: bytes, length: int) -> str:
-    known = _client_ids.get(encoded)
-    if known is not None and len(encoded) == length:
-        return known
-    if len(encoded) != length:
-        raise MalformedBytes("the client id reaches beyond the end")
-    try:
-        client_id = str(encoded, "utf-8")
-    except UnicodeDecodeError as error:
-        raise MalformedBytes("the client id is not UTF-8") from error
+def _remember_client_id(encoded: bytes) -> str:
+    client_id = str(encoded, "utf-8")
     if len(_client_ids) >= CLIENT_IDS_MAX:
         _client_ids.clear()
     _client_ids[encoded] = client_id

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from inkless.protocol import messages
 from inkless.protocol.api_keys import ApiKey
-from inkless.protocol.schema import message_schema
+from inkless.protocol.schema import is_message, message_schema
 from inkless.protocol.wire_types import Versions
 
 
@@ -22,16 +22,13 @@ class Api(NamedTuple):
 def _collect() -> dict[ApiKey, Api]:
     apis: dict[ApiKey, Api] = {}
     for name in messages.__all__:
-        if not name.endswith("Request"):
-            continue
         request_class = getattr(messages, name)
-        if not hasattr(request_class, "__message_schema__"):
-            continue
-        schema = message_schema(request_class)
-        response_class = getattr(messages, name.removesuffix("Request") + "Response")
-        apis[schema.api_key] = Api(
-            schema.api_key, request_class, response_class, schema.versions, schema.flexible_from
-        )
+        if name.endswith("Request") and is_message(request_class):
+            schema = message_schema(request_class)
+            response_class = getattr(messages, name.removesuffix("Request") + "Response")
+            apis[schema.api_key] = Api(
+                schema.api_key, request_class, response_class, schema.versions, schema.flexible_from
+            )
     return apis
 
 

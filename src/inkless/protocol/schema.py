@@ -25,6 +25,7 @@ from inkless.protocol.api_keys import ApiKey
 from inkless.protocol.wire_types import VERSION_MAX, NullableVersions, Tag, Versions, WireType
 
 Message = TypeVar("Message")
+Marker = TypeVar("Marker")
 
 ALL_VERSIONS = Versions(0, VERSION_MAX)
 NEVER_FLEXIBLE = VERSION_MAX + 1
@@ -87,6 +88,11 @@ def response(
 def message_schema(message_class: type[Any]) -> MessageSchema:
     """API and versions of a request or response class."""
     return cast(MessageSchema, message_class.__message_schema__)
+
+
+def is_message(struct_class: type[Any]) -> bool:
+    """Whether the class is a whole request or response."""
+    return hasattr(struct_class, "__message_schema__")
 
 
 def field_schemas(struct_class: type[Any]) -> tuple[FieldSchema, ...]:
@@ -152,9 +158,6 @@ def _split_optional(hint: Any) -> tuple[Any, bool]:
         (inner,) = (argument for argument in get_args(hint) if argument is not type(None))
         return inner, True
     return hint, False
-
-
-Marker = TypeVar("Marker")
 
 
 def _only(markers: list[Any], kind: type[Marker]) -> Marker | None:

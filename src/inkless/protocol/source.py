@@ -34,9 +34,9 @@ class FunctionSource:
         return f"{stem}_{self._names}"
 
     def constant(self, name: str, value: Any) -> str:
-        """A name under which the function sees `value`."""
+        """A name under which the function sees `value`; the underscore keeps it apart from variables."""
         for suffix in range(len(self._namespace) + 1):
-            candidate = f"{name}_{suffix}"
+            candidate = f"_{name}_{suffix}"
             if self._namespace.setdefault(candidate, value) is value:
                 return candidate
         raise AssertionError("one of so many names is free")

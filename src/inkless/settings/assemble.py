@@ -12,7 +12,7 @@ from inkless.settings.control_plane import ControlPlaneSettings
 from inkless.settings.keys import keys_of
 from inkless.settings.produce import ProduceSettings
 from inkless.settings.rules import check_rules
-from inkless.settings.sections import SECTIONS, Settings
+from inkless.settings.sections import SECTIONS, LocationSettings, Settings
 from inkless.settings.storage import StorageSettings
 from inkless.settings.topic_table import TOPIC_CONFIGS, Synonym, TopicConfig, parse_broker_value
 from inkless.settings.topics import TopicDefaults
@@ -30,17 +30,16 @@ _REMOTE_PUT_RATE_MAX = 20.0
 def assemble(given: Mapping[str, str]) -> Settings:
     """The settings that texts by key name give; ConfigurationError names the first that is not allowed."""
     parts = {name: _section(section.declared_by, given) for name, section in SECTIONS.items()}
-    data_dir: Path = parts.pop("location").data_dir.absolute()
-    backends: BackendNames = parts.pop("backends")
+    data_dir: Path = parts["location"].data_dir.absolute()
+    parts["location"] = LocationSettings(data_dir)
+    backends: BackendNames = parts["backends"]
     parts["storage"] = _complete_storage(parts["storage"], given, lambda: backends.storage_url(data_dir))
     parts["control_plane"] = _complete_control_plane(
         parts["control_plane"], lambda: backends.control_plane_url(data_dir)
     )
     parts["produce"] = _complete_produce(parts["produce"], given, parts["storage"])
     check_rules(server=parts["server"], produce=parts["produce"], groups=parts["groups"])
-    return Settings(
-        data_dir=data_dir, topics=_topic_defaults(given), given=MappingProxyType(dict(given)), **parts
-    )
+    return Settings(topics=_topic_defaults(given), given=MappingProxyType(dict(given)), **parts)
 
 
 def _section(declared_by: type[Any], given: Mapping[str, str]) -> Any:

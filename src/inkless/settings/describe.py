@@ -81,11 +81,9 @@ def _default_synonyms(config: TopicConfig, defaults: TopicDefaults) -> Iterator[
 
 def _section_rows(settings: Settings) -> Iterator[ConfigRow]:
     for field_name, section in SECTIONS.items():
-        held = getattr(settings, field_name, None)
+        held = getattr(settings, field_name)
         for bound in keys_of(section.declared_by):
-            # The folder and the class names live on in what was derived from them.
-            value = settings.given.get(bound.key.name) if held is None else getattr(held, bound.field_name)
-            text = value if held is None else bound.key.kind.render(value)
+            text = bound.key.kind.render(getattr(held, bound.field_name))
             yield _broker_row(bound.key, text or None, given=bound.key.name in settings.given)
 
 

@@ -71,17 +71,23 @@ SECTIONS: dict[str, Section] = {
 class Settings:
     """What one process was configured to do, with every default and every derived value filled in."""
 
-    data_dir: Path
+    location: LocationSettings
     server: ServerSettings
     produce: ProduceSettings
     fetch: FetchSettings
     storage: StorageSettings
     control_plane: ControlPlaneSettings
+    backends: BackendNames
     groups: GroupSettings
     log: LogSettings
     topics: TopicDefaults
     given: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     """What the user wrote, by the key's own name. Holds secrets."""
+
+    @property
+    def data_dir(self) -> Path:
+        """The absolute path of the folder for what is kept locally."""
+        return self.location.data_dir
 
 
 def declared_keys() -> Iterator[Key]:

@@ -1,16 +1,12 @@
 """Counts what a store is asked: requests cost money, bytes cost time, and both are shown to the operator."""
 
 import contextlib
-from bisect import bisect_left
 from collections.abc import AsyncIterator, Iterator, Sequence
 from enum import StrEnum
-from typing import Final
 
 from inkless.clock import Clock
+from inkless.observability.histogram import Histogram
 from inkless.storage.contract import Buffer, ObjectMeta, ObjectMissing, ObjectStore
-
-LATENCY_BOUNDS_MS: Final = (0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000)
-"""Upper bounds of the latency buckets; one more bucket takes the rest."""
 
 
 class Verb(StrEnum):
@@ -25,30 +21,17 @@ class Verb(StrEnum):
 class VerbCounts:
     """Plain numbers of one verb, for a collector to read whenever it likes.
 
-    `byte_count` is the payload that went through; `latency_counts` belongs to `LATENCY_BOUNDS_MS`, with one
-    more for the rest, and counts requests that failed as well.
+    `byte_count` is the payload that went through. `latency_s` has requests that failed in it as well.
     """
 
-    __slots__ = (
-        "byte_count",
-        "error_count",
-        "latency_counts",
-        "latency_ms_sum",
-        "missing_count",
-        "request_count",
-    )
+    __slots__ = ("byte_count", "error_count", "latency_s", "missing_count", "request_count")
 
     def __init__(self) -> None:
         self.request_count = 0
         self.error_count = 0
         self.missing_count = 0
         self.byte_count = 0
-        self.latency_ms_sum = 0.0
-        self.latency_counts = [0] * (len(LATENCY_BOUNDS_MS) + 1)
-
-    def observe(self, latency_ms: float) -> None:
-        self.latency_ms_sum += latency_ms
-        self.latency_counts[bisect_left(LATENCY_BOUNDS_MS, latency_ms)] += 1
+        self.latency_s = Histogram()
 
 
 class StoreMeter:
@@ -98,11 +81,15 @@ class MeteredStore:
 
     async def list(self, prefix: str) -> AsyncIterator[list[ObjectMeta]]:
         pages = aiter(self._store.list(prefix))
+        # The last page says that it is the last, so only an empty listing costs a request without a page.
+        requests = 1
         while True:
-            with self._measured(Verb.LIST):
+            with self._measured(Verb.LIST, requests=requests) as counts:
                 page = await anext(pages, None)
             if page is None:
                 return
+            counts.request_count += 1 - requests
+            requests = 0
             yield page
 
     async def close(self) -> None:
@@ -122,4 +109,4 @@ class MeteredStore:
             counts.error_count += 1
             raise
         finally:
-            counts.observe((self._clock.monotonic() - start) * 1000)
+            counts.latency_s.observe(self._clock.monotonic() - start)

@@ -31,7 +31,7 @@ def test_short_writes_lose_nothing(parts: list[bytes], sizes: list[int], calls_m
         return len(taken)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files.os, "writev", writev)
+        patch.setattr(os, "writev", writev)
         patch.setattr(files, "_IOV_MAX", calls_max)
         write_parts(-1, parts)
     assert bytes(written) == b"".join(parts)
@@ -53,7 +53,7 @@ def test_a_failed_write_leaves_neither_object_nor_draft(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(files.os, "writev", full)
+        patch.setattr(os, "writev", full)
         with pytest.raises(OSError, match="No space left"):
             store.write("wal/aa/x", [b"data"])
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
@@ -83,9 +83,9 @@ class Syncs:
             self.events.append(f"name {Path(target).relative_to(root)}")
             real["link"](source, target)
 
-        patch.setattr(files.os, "fdatasync", fdatasync)
-        patch.setattr(files.os, "fsync", fsync)
-        patch.setattr(files.os, "link", link)
+        patch.setattr(os, "fdatasync", fdatasync)
+        patch.setattr(os, "fsync", fsync)
+        patch.setattr(os, "link", link)
 
 
 def test_data_is_synced_before_the_name_and_the_directory_after(

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,21 @@ from inkless.errors import Unavailable
 from inkless.storage.folder import FolderStore
 
 
+@pytest.fixture
+def go_on() -> Iterator[threading.Event]:
+    """Holds a thread; let go at the end in any case, since a process waits for its threads."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
 async def test_a_cancelled_read_has_let_go_of_its_buffer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    go_on: threading.Event, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = FolderStore(tmp_path, fsync=False, threads_max=1)
     await store.put("x", [b"data"])
     loop = asyncio.get_running_loop()
-    started, go_on = asyncio.Event(), threading.Event()
+    started = asyncio.Event()
     finished: list[bool] = []
 
     def slow_read(key: str, start: int, target: memoryview) -> None:
@@ -40,9 +49,10 @@ async def test_a_cancelled_read_has_let_go_of_its_buffer(
     await store.close()
 
 
-async def test_a_cancelled_put_that_has_not_begun_never_begins(tmp_path: Path) -> None:
+async def test_a_cancelled_put_that_has_not_begun_never_begins(
+    go_on: threading.Event, tmp_path: Path
+) -> None:
     store = FolderStore(tmp_path, fsync=False, threads_max=1)
-    go_on = threading.Event()
     store._threads.submit(go_on.wait)
     putting = asyncio.ensure_future(store.put("x", [b"data"]))
     await asyncio.sleep(0)

@@ -83,7 +83,7 @@ async def test_a_quick_answer_is_not_hedged(bench: Bench) -> None:
     await settle()
     assert [seconds for seconds, _ in bench.clock.sleepers] == [0.05]
     bench.held.reads[0].set_result(b"1")
-    assert await reading == b"1"
+    assert bytes(await reading) == b"1"
     assert len(bench.held.reads) == 1
     assert bench.meter.hedge_count == 0
 
@@ -93,7 +93,7 @@ async def test_a_slow_read_is_sent_again_and_the_second_may_win(bench: Bench) ->
     await bench.clock.wake_all()
     first, second = bench.held.reads
     second.set_result(b"2")
-    assert await reading == b"2"
+    assert bytes(await reading) == b"2"
     await settle()
     assert first.cancelled()
     assert (bench.meter.hedge_count, bench.meter.hedge_win_count) == (1, 1)
@@ -104,7 +104,7 @@ async def test_the_first_may_still_win(bench: Bench) -> None:
     await bench.clock.wake_all()
     first, second = bench.held.reads
     first.set_result(b"1")
-    assert await reading == b"1"
+    assert bytes(await reading) == b"1"
     await settle()
     assert second.cancelled()
     assert (bench.meter.hedge_count, bench.meter.hedge_win_count) == (1, 0)
@@ -118,7 +118,7 @@ async def test_one_that_is_unavailable_leaves_it_to_the_other(bench: Bench, fail
     await settle()
     assert not reading.done()
     bench.held.reads[1 - failing].set_result(b"ok")
-    assert await reading == b"ok"
+    assert bytes(await reading) == b"ok"
 
 
 async def test_both_unavailable_is_unavailable_and_no_task_is_said_to_have_failed(

@@ -5,7 +5,7 @@ import pytest
 from inkless.errors import CorruptData
 from inkless.storage.contract import ObjectMissing
 from inkless.storage.memory import MemoryStore
-from inkless.storage.meter import LATENCY_BOUNDS_MS, MeteredStore, StoreMeter, Verb
+from inkless.storage.meter import MeteredStore, StoreMeter, Verb
 
 
 class TickingClock:
@@ -46,23 +46,26 @@ async def test_requests_and_bytes_are_counted_by_verb() -> None:
         Verb.PUT: (1, 7, 0),
         Verb.GET: (4, 7 + 2 + 4 + 4, 0),
         Verb.DELETE: (2, 0, 0),
-        Verb.LIST: (2, 0, 0),
+        Verb.LIST: (1, 0, 0),
     }
 
 
-async def test_latency_falls_into_its_bucket() -> None:
+async def test_the_time_a_request_took_is_kept() -> None:
     store, meter = metered(step_s=0.003)
     await store.put("x", [b"1"])
-    counts = meter.by_verb[Verb.PUT]
-    assert counts.latency_counts[LATENCY_BOUNDS_MS.index(5)] == 1
-    assert sum(counts.latency_counts) == 1
-    assert counts.latency_ms_sum == pytest.approx(3)
+    latency = meter.by_verb[Verb.PUT].latency_s.snapshot()
+    assert latency.observed == 1
+    assert latency.total == pytest.approx(0.003)
 
 
-async def test_what_is_slower_than_all_bounds_is_counted_last() -> None:
-    store, meter = metered(step_s=60)
-    await store.put("x", [b"1"])
-    assert meter.by_verb[Verb.PUT].latency_counts[-1] == 1
+async def test_every_page_of_a_listing_is_a_request() -> None:
+    store, meter = metered()
+    for index in range(2100):
+        await store.put(f"many/{index}", [b""])
+    assert len([page async for page in store.list("many/")]) == 3
+    assert meter.by_verb[Verb.LIST].request_count == 3
+    assert [page async for page in store.list("none/")] == []
+    assert meter.by_verb[Verb.LIST].request_count == 4
 
 
 async def test_missing_objects_are_not_errors_of_the_store() -> None:
@@ -74,4 +77,4 @@ async def test_missing_objects_are_not_errors_of_the_store() -> None:
         await store.get("x", start=0, end=2)
     counts = meter.by_verb[Verb.GET]
     assert (counts.request_count, counts.missing_count, counts.error_count) == (2, 1, 1)
-    assert sum(counts.latency_counts) == 2
+    assert counts.latency_s.snapshot().observed == 2

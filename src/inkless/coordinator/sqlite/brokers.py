@@ -28,16 +28,18 @@ def register_broker(
     """Takes or renews a lease. A mere renewal is no news, so it leaves the metadata version alone."""
     registered: tuple[Any, ...] | None = connection.execute(_BROKER, (broker.broker_id,)).fetchone()
     living = registered is not None and registered[3] > now_ms
-    if registered is not None and living and registered[0] != broker.incarnation:
-        raise RequestError(
-            ErrorCode.DUPLICATE_BROKER_REGISTRATION,
-            f"Another process holds the lease of broker {broker.broker_id}.",
-        )
     announced = (
         broker.incarnation,
         broker.rack,
         json.dumps([dataclasses.asdict(listener) for listener in broker.listeners]),
     )
+    held_by_another = registered is not None and living and registered[0] != broker.incarnation
+    # Only one process can listen on an address: whoever announced the same ones is gone.
+    if registered is not None and held_by_another and registered[2] != announced[2]:
+        raise RequestError(
+            ErrorCode.DUPLICATE_BROKER_REGISTRATION,
+            f"Another process holds the lease of broker {broker.broker_id}.",
+        )
     connection.execute(
         "INSERT OR REPLACE INTO brokers VALUES (?, ?, ?, ?, ?)",
         (broker.broker_id, *announced, now_ms + lease_ms),

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from inkless.errors import ConfigurationError, Unavailable
+from inkless.errors import ConfigurationError, InvariantViolated, Unavailable
 
 _OLDEST_VERSION = (3, 37, 0)
 """The first with STRICT tables."""
@@ -21,9 +21,14 @@ _OLDEST_VERSION = (3, 37, 0)
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """The border of the vendor: what SQLite raises leaves as `Unavailable`, with its cause."""
+    """The border of the vendor: what SQLite raises leaves as `Unavailable`, with its cause.
+
+    A number of more than 64 bits fits no field of the wire format either, so it can only be our own bug.
+    """
     try:
         yield
+    except OverflowError as error:
+        raise InvariantViolated(f"SQLite: {error}") from error
     except sqlite3.Error as error:
         raise Unavailable(f"SQLite: {error}") from error
 

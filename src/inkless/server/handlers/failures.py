@@ -8,7 +8,7 @@ from inkless.protocol.error_codes import ErrorCode
 
 log = logging.getLogger(__name__)
 
-_TRY_AGAIN = "The control plane did not answer in time; whether the change was made is not known. Try again"
+_TRY_AGAIN = "The control plane did not answer in time. Try again"
 
 
 class Failure(NamedTuple):
