@@ -5,6 +5,7 @@ leave; the rest of the way to the broker's figure is what diskless storage costs
 """
 
 import asyncio
+import functools
 import signal
 from collections import defaultdict
 
@@ -36,7 +37,7 @@ from inkless.protocol.messages import (
 from inkless.protocol.registry import APIS
 from inkless.records.header import LENGTH_PREFIX_BYTES, read_header
 from inkless.server.connection import Connection
-from inkless.server.exchange import Exchange
+from inkless.server.exchange import Exchange, Route
 from inkless.server.listener import Listeners, bind
 from inkless.server.receiving import Frame
 from inkless.settings import Settings
@@ -71,17 +72,10 @@ class Sink:
         api = APIS[ApiKey(header.api_key)]
         version = header.api_version
         request, _ = decoder(api.request_class, version)(frame.view, header.pos)
-        exchange = Exchange(
-            api_name=api.key.name,
-            version=version,
-            correlation_id=header.correlation_id,
-            client_id=None,
-            client_host="",
-            listener="",
-            frame_is_owned=True,
-            encode=lambda correlation_id, message: self._encode(api, version, correlation_id, message),
-            answered=connection.answered,
+        route = Route(
+            api.key.name, lambda *_: None, functools.partial(self._encode, api, version), lambda *_: None
         )
+        exchange = Exchange(route, header, connection, True)
         connection.expect(exchange)
         exchange.reply(self._answers[api.key](request))
 

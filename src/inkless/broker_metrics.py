@@ -61,12 +61,12 @@ def _publish_server(registry: MetricsRegistry, parts: Measured) -> None:
         "inkless.requests",
         "Requests by API.",
         ("api",),
-        lambda: {(name,): count for name, count in dispatcher.counters.requests.items()},
+        lambda: {(name,): count for name, count in dispatcher.request_counts.items()},
     )
     registry.counter(
         "inkless.requests.malformed",
         "Requests that could not be understood; their connections were closed.",
-        lambda: dispatcher.counters.malformed,
+        lambda: dispatcher.malformed_count,
     )
     registry.gauge(
         "inkless.receive.memory.bytes",

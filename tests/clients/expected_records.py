@@ -64,3 +64,8 @@ def expected_in(codecs: tuple[str, ...], records: tuple[ExpectedRecord, ...] = R
 def with_key_or_value(records: tuple[ExpectedRecord, ...]) -> tuple[ExpectedRecord, ...]:
     """Those that have at least one of the two; several clients take no others."""
     return tuple(record for record in records if record.key is not None or record.value is not None)
+
+
+def without_null_headers(records: tuple[ExpectedRecord, ...]) -> tuple[ExpectedRecord, ...]:
+    """Those whose headers all have values; several clients cannot state others."""
+    return tuple(record for record in records if all(value is not None for _, value in record.headers))

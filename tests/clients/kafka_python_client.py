@@ -5,7 +5,14 @@ import time
 import warnings
 from typing import Any
 
-from clients.expected_records import CODECS, RECORDS, ExpectedRecord, ReadRecord, with_key_or_value
+from clients.expected_records import (
+    CODECS,
+    RECORDS,
+    ExpectedRecord,
+    ReadRecord,
+    with_key_or_value,
+    without_null_headers,
+)
 from clients.roster import Client
 
 with warnings.catch_warnings():
@@ -22,12 +29,7 @@ class KafkaPythonClient:
 
     name = "kafka-python"
     codecs = CODECS
-    # It cannot state a header without a value.
-    records = tuple(
-        record
-        for record in with_key_or_value(RECORDS)
-        if all(value is not None for _, value in record.headers)
-    )
+    records = without_null_headers(with_key_or_value(RECORDS))
     states_timestamps = True
 
     def write(self, bootstrap: str, topic: str) -> None:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from clients.expected_records import CODECS, RECORDS, ReadRecord, expected_in
+from clients.expected_records import CODECS, RECORDS, ReadRecord, expected_in, without_null_headers
 from clients.record_lines import from_lines, to_lines
 from clients.roster import Client
 from support.commands import build_once, run
@@ -20,12 +20,15 @@ class KafkajsClient:
     """kafkajs and the codec packages it is used with."""
 
     name = "kafkajs"
-    records = RECORDS
+    records = without_null_headers(RECORDS)
     states_timestamps = True
 
     def __init__(self, node: str, installed: Path) -> None:
         self._node = node
-        self._environment = {"NODE_PATH": str(installed / "node_modules"), "KAFKAJS_NO_PARTITIONER_WARNING": "1"}
+        self._environment = {
+            "NODE_PATH": str(installed / "node_modules"),
+            "KAFKAJS_NO_PARTITIONER_WARNING": "1",
+        }
         self.codecs = tuple(self._run("codecs").split())
 
     def write(self, bootstrap: str, topic: str) -> None:

@@ -37,11 +37,13 @@ PARTITIONS = 3
 planes = st.integers(0, 1)
 partition_numbers = st.integers(0, PARTITIONS - 1)
 budgets = st.one_of(st.integers(0, 300), st.just(1 << 30))
-plain_batches = st.tuples(st.integers(61, 90), st.integers(1, 4), st.integers(-1, 12)).map(
+# Few and far apart, so that a small batch often fits where the large one before it did not.
+byte_lengths = st.sampled_from([10, 70, 100])
+plain_batches = st.tuples(byte_lengths, st.integers(1, 4), st.integers(-1, 12)).map(
     lambda columns: BatchFacts(*columns)
 )
 sequenced_batches = st.tuples(
-    st.integers(61, 90),
+    byte_lengths,
     st.integers(1, 2),
     st.integers(-1, 12),
     st.integers(1, 2),

@@ -11,15 +11,26 @@ from inkless.cluster.directory import TopicEntry
 from inkless.cluster.producer_ids import ProducerIds
 from inkless.cluster.topic_changes import WantedTopic
 from inkless.coordinator.types import BatchFacts, ObjectCommit, ObjectId, RunCommit
-from inkless.protocol.codec import decode_exactly, encoder
+from inkless.protocol.codec import RequestHeader, decode_exactly, encoder
 from inkless.protocol.schema import message_schema
 from inkless.server.api_table import API_TABLE
 from inkless.server.context import BrokerContext
-from inkless.server.exchange import Exchange
+from inkless.server.exchange import Exchange, Route
 from support.cluster_parts import ClusterParts, cluster_parts
 
 _UNUSED: Any = None
 """The data paths, which administration never touches."""
+
+
+@dataclass(slots=True)
+class Caller:
+    """Stands for the connection, of which handlers see only where it comes from."""
+
+    listener: str
+    peer_host: str = "127.0.0.1"
+
+    def answered(self) -> None:
+        pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +43,9 @@ class HandlerBroker:
         schema = message_schema(type(request))
         if version is None:
             version = schema.versions.last
-        exchange = Exchange(
-            api_name=type(request).__name__,
-            version=version,
-            correlation_id=1,
-            client_id="test",
-            client_host="127.0.0.1",
-            listener=listener,
-            frame_is_owned=True,
-            encode=lambda *_: [],
-            answered=lambda: None,
-        )
+        route = Route(type(request).__name__, decode=_UNUSED, encode=lambda *_: [], handler=_UNUSED)
+        header = RequestHeader(schema.api_key, version, 1, "test", 0)
+        exchange = Exchange(route, header, Caller(listener), True)
         handler = API_TABLE[schema.api_key].handler
         answer: Any = handler(self.context, exchange, _through_the_wire(request, version))
         return _through_the_wire(await answer, version)

@@ -13,7 +13,8 @@ from inkless.cli.record_input import LineRules, read_lines
 from inkless.cli.session import CLUSTER_SETTINGS, CommandFailed, describe_error, open_cluster, run
 from inkless.cli.tables import format_count, print_json
 from inkless.client.pending import Delivery
-from inkless.client.producer import Producer, ProducerSettings
+from inkless.client.producer import Producer
+from inkless.client.sender import ProducerSettings
 from inkless.client.topology import Address
 from inkless.clock import SystemClock, SystemEntropy
 from inkless.errors import InklessError
@@ -147,18 +148,23 @@ async def send_all(
         open_cluster(bootstrap, cluster_settings) as cluster,
         Producer(cluster, clock=clock, entropy=entropy, settings=settings) as producer,
     ):
-        async for records in source:
-            for key, value in records:
-                await producer.post(
-                    destination.topic,
-                    value,
-                    key=key,
-                    headers=destination.headers,
-                    partition=destination.partition,
-                    on_delivered=acknowledged.take,
-                )
-            if acknowledged.first_error is not None:
-                break
+        try:
+            async for records in source:
+                for key, value in records:
+                    await producer.post(
+                        destination.topic,
+                        value,
+                        key=key,
+                        headers=destination.headers,
+                        partition=destination.partition,
+                        on_delivered=acknowledged.take,
+                    )
+                if acknowledged.first_error is not None:
+                    break
+        except CommandFailed:
+            # What came before a line that cannot be sent is stored, as it would be from a slower source.
+            await producer.flush()
+            raise
     return acknowledged
 
 
@@ -172,16 +178,21 @@ async def stdin_records(rules: LineRules) -> AsyncIterator[list[KeyAndValue]]:
     stdin = sys.stdin.buffer
     if stdin.isatty():
         click.echo("one record per line; Ctrl-D ends the input", err=True)
-    number = 1
+    taken = 0
+    records: list[KeyAndValue] = []
     try:
         async for lines in read_lines(stdin):
             records = []
             for line in lines:
                 records.append(rules.parse(line))
-                number += 1
             yield records
+            taken += len(records)
+            records = []
     except ValueError as error:
-        raise CommandFailed(f"line {number} of the input cannot be sent: {error}") from error
+        yield records
+        raise CommandFailed(
+            f"line {taken + len(records) + 1} of the input cannot be sent: {error}"
+        ) from error
     except OSError as error:
         raise CommandFailed(f"stdin cannot be read: {error.strerror}") from error
 

@@ -44,6 +44,7 @@ def serve(*, config_path: Path | None, overrides: tuple[tuple[str, str], ...]) -
       inkless serve -c server.properties -o inkless.storage.url=s3://bucket/prefix
     """
     from inkless.compose import serve as serve_until_stopped
+    from inkless.observability.logs import configure_logging
     from inkless.settings import load_settings
 
     with translated_errors():
@@ -51,6 +52,7 @@ def serve(*, config_path: Path | None, overrides: tuple[tuple[str, str], ...]) -
     for unknown in loaded.unknown:
         click.echo(f"warning: {unknown}", err=True)
     settings = loaded.settings
+    configure_logging(level=settings.log.level, line_format=settings.log.format)
     try:
         run(serve_until_stopped(settings, on_ready=lambda broker: print_banner(broker, settings)))
     except OSError as error:

@@ -5,9 +5,11 @@ from typing import Any
 
 import click
 
+from inkless import __version__
 from inkless.cli.options import bootstrap_option, json_option
 from inkless.cli.session import open_cluster, run
 from inkless.cli.tables import format_fields, format_table, print_json
+from inkless.client.answers import check
 from inkless.client.cluster import Cluster
 from inkless.client.topology import Address, BrokerView, ClusterView
 from inkless.protocol.api_keys import ApiKey
@@ -115,7 +117,10 @@ def brokers(*, bootstrap: tuple[Address, ...], as_json: bool) -> None:
 async def load_status(cluster: Cluster) -> ClusterStatus:
     view = await cluster.refresh(None)
     connection = await cluster.any_connection()
-    response = await connection.request(ApiVersionsRequest(), ApiVersionsResponse)
+    # Brokers refuse an empty name (KIP-511).
+    message = ApiVersionsRequest(client_software_name="inkless-cli", client_software_version=__version__)
+    response = await connection.request(message, ApiVersionsResponse)
+    check(response.error_code, "versions of the broker")
     return ClusterStatus(
         view=view,
         api_versions={

@@ -17,10 +17,7 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     """
     texts = [[_text(cell) for cell in row] for row in rows]
     widths = [max(len(name), *(len(row[i]) for row in texts), 0) for i, name in enumerate(header)]
-    right = [
-        bool(rows) and all(cell is None or isinstance(cell, int | float) for cell in column)
-        for column in (tuple(row[i] for row in rows) for i in range(len(header)))
-    ]
+    right = [_holds_numbers([row[i] for row in rows]) for i in range(len(header))]
     lines = [[name.upper() for name in header], *texts]
     return "\n".join(
         "  ".join(
@@ -46,6 +43,11 @@ def print_json(answer: Any) -> None:
 def format_count(count: int, noun: str) -> str:
     """`1 record`, `2 records`; thousands apart."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _holds_numbers(column: Sequence[Cell]) -> bool:
+    values = [cell for cell in column if cell is not None]
+    return bool(values) and all(isinstance(cell, int | float) for cell in values)
 
 
 def _text(cell: Cell) -> str:

@@ -10,15 +10,19 @@ from typing import Protocol
 
 from inkless.coordinator.types import (
     BrokerRegistration,
+    CommittedOffset,
     DeleteRecordsRequest,
     DeleteRecordsResult,
     FindRequest,
     FindResult,
+    GroupClaim,
+    GroupFence,
     NewTopic,
     ObjectCommit,
     OffsetBounds,
     PartitionId,
     RunResult,
+    StoredGroup,
     TimestampHit,
     Topic,
     TopicId,
@@ -134,8 +138,55 @@ class ClusterMetadata(Protocol):
         ...
 
 
-class ControlPlane(BatchCoordinator, ClusterMetadata, Protocol):
-    """Both halves behind one connection, as every backend offers them."""
+class GroupStore(Protocol):
+    """What of a group outlives its coordinator: its committed offsets, its generation, and who may change
+    them. Memberships are the coordinator's own and are not here.
+
+    Methods that take a `GroupFence` raise RequestError NOT_COORDINATOR when the group was claimed by another
+    process since, or is gone.
+    """
+
+    async def claim_group(self, group_id: str, *, broker_id: int, incarnation: bytes) -> GroupClaim:
+        """Makes this process the group's coordinator, and the group if there is none. Fences of other
+        processes are worth nothing from now on; the same process gets the same fence again."""
+        ...
+
+    async def record_generation(self, fence: GroupFence, *, generation: int, protocol_type: str) -> None:
+        """Keeps a number below which the generations of later claims do not begin; it never goes back."""
+        ...
+
+    async def commit_offsets(self, fence: GroupFence, offsets: Mapping[PartitionId, CommittedOffset]) -> None:
+        """All of them or none; durable when it returns. Calls of one caller take effect in their order."""
+        ...
+
+    async def fetch_offsets(
+        self, group_id: str, partitions: Sequence[PartitionId] | None
+    ) -> Mapping[PartitionId, CommittedOffset]:
+        """Those that were committed, of the given partitions or of all; a topic's offsets go with it."""
+        ...
+
+    async def delete_offsets(self, fence: GroupFence, partitions: Sequence[PartitionId]) -> None:
+        """Not an error where there are none."""
+        ...
+
+    async def load_groups(self, group_ids: Sequence[str] | None) -> list[StoredGroup]:
+        """Those that exist, of the given ones or of all, by id."""
+        ...
+
+    async def delete_group(self, fence: GroupFence) -> None:
+        """With its offsets."""
+        ...
+
+    async def expire_groups(
+        self, in_use: Sequence[GroupFence], *, unused_before_ms: int, count_max: int
+    ) -> list[str]:
+        """Notes that the groups `in_use` have members, then deletes up to `count_max` groups that nobody has
+        claimed, joined, noted or committed to since; gives their ids."""
+        ...
+
+
+class ControlPlane(BatchCoordinator, ClusterMetadata, GroupStore, Protocol):
+    """All of it behind one connection, as every backend offers it."""
 
     async def close(self) -> None:
         """Finishes what was begun and gives the connections back."""

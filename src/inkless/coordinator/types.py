@@ -213,3 +213,40 @@ class NewTopic:
     name: str
     replicas: Sequence[Sequence[int]]
     configs: Mapping[str, str] = field(default_factory=dict)
+
+
+class GroupFence(NamedTuple):
+    """Says which claim of a group a call belongs to; one of an older claim is refused.
+
+    The incarnation is in it, since epochs begin anew when a group was deleted.
+    """
+
+    group_id: str
+    incarnation: bytes
+    epoch: int
+
+
+class GroupClaim(NamedTuple):
+    """A group as its new coordinator finds it. `protocol_type` is empty while nobody has joined it."""
+
+    fence: GroupFence
+    generation: int
+    protocol_type: str
+
+
+class StoredGroup(NamedTuple):
+    """A group as the database knows it; `broker_id` is the last one that claimed it."""
+
+    group_id: str
+    broker_id: int
+    generation: int
+    protocol_type: str
+
+
+class CommittedOffset(NamedTuple):
+    """Where a group stands in a partition. `leader_epoch` is -1 when the client named none."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    committed_ms: int

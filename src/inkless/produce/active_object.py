@@ -23,7 +23,7 @@ class ActiveObject:
         if not self.batch_count:
             self.first_append_at = now
         self.last_append_at = now
-        self.byte_length += append.byte_length
+        self.byte_length += len(append.content)
         self.batch_count += len(append.facts)
         appends = self.appends.get(append.partition)
         if appends is None:

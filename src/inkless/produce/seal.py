@@ -33,7 +33,7 @@ def seal(active: ActiveObject, *, object_id: ObjectId, broker_id: int, pool: Buf
         facts: list[BatchFacts] = []
         for append in appends:
             facts += append.facts
-        end = position + sum(append.byte_length for append in appends)
+        end = position + sum([len(append.content) for append in appends])
         _gather(appends, content[position:end], batch_count=len(facts))
         runs.append(RunCommit(partition, position, facts))
         position = end
@@ -50,11 +50,10 @@ def seal(active: ActiveObject, *, object_id: ObjectId, broker_id: int, pool: Buf
 
 def _gather(appends: list[Append], target: memoryview, *, batch_count: int) -> None:
     if len(target) < batch_count * _JOINED_BATCH_BYTES_MAX:
-        target[:] = b"".join([batch for append in appends for batch in append.batches])
+        target[:] = b"".join([append.content for append in appends])
         return
     position = 0
     for append in appends:
-        for batch in append.batches:
-            end = position + len(batch)
-            target[position:end] = batch
-            position = end
+        end = position + len(append.content)
+        target[position:end] = append.content
+        position = end

@@ -14,7 +14,7 @@ from inkless.coordinator.types import ObjectCommit, ObjectId, RunResult
 from inkless.errors import Unavailable
 from inkless.observability import Histogram
 from inkless.produce.active_object import ActiveObject
-from inkless.produce.append import Append, AppendOutcome
+from inkless.produce.append import Append
 from inkless.produce.commit import CommitQueue
 from inkless.produce.rotation import PutAllowance, due_in_s
 from inkless.produce.seal import SealedObject, seal
@@ -24,9 +24,10 @@ from inkless.storage.contract import ObjectStore
 
 log = logging.getLogger(__name__)
 
-_UPLOAD_FAILED = AppendOutcome(ErrorCode.KAFKA_STORAGE_ERROR)
-_COMMIT_UNKNOWN = AppendOutcome(ErrorCode.REQUEST_TIMED_OUT)
-_STOPPING = AppendOutcome(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+# All three make a client look for a leader and try again.
+_UPLOAD_FAILED = ErrorCode.KAFKA_STORAGE_ERROR
+_COMMIT_UNKNOWN = ErrorCode.REQUEST_TIMED_OUT
+_STOPPING = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 class CommitListener(Protocol):
@@ -117,14 +118,15 @@ class Writer:
             return
         settings = self._settings
         active = self._active
+        byte_length = len(append.content)
         if active and (
-            active.byte_length + append.byte_length > settings.buffer_bytes_max
+            active.byte_length + byte_length > settings.buffer_bytes_max
             or active.batch_count >= settings.batches_per_object_max
         ):
             self._rotate()
             active = self._active
         active.add(append, self._clock.monotonic())
-        self._unsettled_bytes += append.byte_length
+        self._unsettled_bytes += byte_length
         if active.byte_length >= settings.buffer_bytes_max:
             self._rotate()
         elif self._timer is None:
@@ -218,10 +220,10 @@ class Writer:
         if uploaded:
             self.counters.commit_failures += 1
             log.warning("commit has no known outcome", extra={"key": sealed.commit.key})
-        outcome = _COMMIT_UNKNOWN if uploaded else _UPLOAD_FAILED
+        error = _COMMIT_UNKNOWN if uploaded else _UPLOAD_FAILED
         for appends in sealed.appends:
             for append in appends:
-                append.ticket.settle(append.place, outcome)
+                append.ticket.settle(append.place, error)
         self._object_settled(sealed)
 
     def _object_settled(self, sealed: SealedObject) -> None:
@@ -237,11 +239,12 @@ class Writer:
 def _settle_run(appends: Sequence[Append], result: RunResult) -> None:
     """An append of several batches is told its first offset or, if any was refused, the first error."""
     index = 0
+    base_offsets, errors, log_start_offset = result.base_offsets, result.errors, result.log_start_offset
     for append in appends:
-        error = ErrorCode.NONE
         end = index + len(append.facts)
-        if result.errors:
-            error = next((result.errors[i] for i in range(index, end) if i in result.errors), error)
-        base_offset = result.base_offsets[index] if error is ErrorCode.NONE else -1
-        append.ticket.settle(append.place, AppendOutcome(error, base_offset, result.log_start_offset))
+        refused = next((errors[i] for i in range(index, end) if i in errors), None) if errors else None
+        if refused is None:
+            append.ticket.settle(append.place, ErrorCode.NONE, base_offsets[index], log_start_offset)
+        else:
+            append.ticket.settle(append.place, refused, -1, log_start_offset)
         index = end

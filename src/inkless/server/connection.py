@@ -15,6 +15,10 @@ from inkless.settings import ServerSettings
 
 log = logging.getLogger(__name__)
 
+# Many small responses leave as one buffer: handing the kernel a list of them costs more than the copy.
+_JOINED_BUFFERS_MIN = 2
+_JOINED_BYTES_MAX = 64 * 1024
+
 
 class Hold(IntFlag):
     """Why a connection is not being read."""
@@ -204,8 +208,8 @@ class Connection(asyncio.BufferedProtocol):
             unanswered.popleft()
         if self._transport is None:
             return
-        if len(buffers) == 1:
-            self._transport.write(buffers[0])
+        if len(buffers) > _JOINED_BUFFERS_MIN and sum(map(len, buffers)) <= _JOINED_BYTES_MAX:
+            self._transport.write(b"".join(buffers))
         elif buffers:
             self._transport.writelines(buffers)
         if self._holds & Hold.IN_FLIGHT and len(unanswered) < self._settings.requests_in_flight_max:

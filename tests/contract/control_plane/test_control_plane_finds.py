@@ -117,6 +117,14 @@ async def test_partition_gets_whole_batches_up_to_its_bytes(control_plane: Contr
         assert result.coordinates[-1].end_offset == batches
 
 
+async def test_nothing_is_left_out_to_make_smaller_batches_fit(control_plane: ControlPlane) -> None:
+    (partition,) = await partitions_of(control_plane)
+    await commit(control_plane, partition, plain(1, 50), plain(1, 500))
+    await commit(control_plane, partition, plain(1, 50))
+    result = await find(control_plane, partition, 0, 200)
+    assert spans(result.coordinates) == [(0, 1, 0, 50)]
+
+
 async def test_first_batch_is_returned_however_large(control_plane: ControlPlane) -> None:
     first, second = await partitions_of(control_plane, 2)
     await control_plane.commit_objects([object_of({first: [plain(1, 5000)] * 2, second: [plain(1, 5000)]})])

@@ -26,7 +26,7 @@ def test_the_next_step_names_the_address_when_it_is_not_the_default() -> None:
 
 
 def test_the_place_of_the_data_is_the_store_when_that_is_no_folder() -> None:
-    assert data_place(settings_of(inkless_data_dir="here")) == "here"
+    assert data_place(settings_of(inkless_data_dir="/somewhere/else")) == "/somewhere/else"
     assert data_place(settings_of(inkless_storage_url="s3://bucket/prefix")) == "s3://bucket/prefix"
 
 

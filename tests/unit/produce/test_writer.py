@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -20,7 +21,7 @@ from inkless.coordinator.types import (
     TopicId,
 )
 from inkless.errors import Unavailable
-from inkless.produce.append import Append, AppendOutcome
+from inkless.produce.append import Append
 from inkless.produce.writer import Writer
 from inkless.protocol.error_codes import ErrorCode
 from inkless.settings import ProduceSettings
@@ -30,14 +31,20 @@ from inkless.storage.memory import MemoryStore
 TOPIC_ID = TopicId(bytes(15) + b"\x01")
 
 
+class AppendOutcome(NamedTuple):
+    error: ErrorCode
+    base_offset: int
+    log_start_offset: int
+
+
 class Ticket:
     """Remembers the outcome."""
 
     def __init__(self) -> None:
         self.outcome: asyncio.Future[AppendOutcome] = asyncio.get_running_loop().create_future()
 
-    def settle(self, place: int, outcome: AppendOutcome) -> None:
-        self.outcome.set_result(outcome)
+    def settle(self, place: int, error: ErrorCode, base_offset: int = -1, log_start_offset: int = -1) -> None:
+        self.outcome.set_result(AppendOutcome(error, base_offset, log_start_offset))
 
 
 class Listener:
@@ -118,7 +125,7 @@ def make_writer(
 def append(writer: Writer, content: bytes, *, partition: int = 0, records: int = 1) -> Ticket:
     ticket = Ticket()
     facts = BatchFacts(len(content), records, 1)
-    writer.append(Append(PartitionId(0, TOPIC_ID, partition), [content], [facts], len(content), ticket, 0))
+    writer.append(Append(PartitionId(0, TOPIC_ID, partition), content, [facts], ticket, 0))
     return ticket
 
 
@@ -228,7 +235,7 @@ async def test_only_the_refused_batch_is_told_of_its_error(control_plane: Contro
     good = append(writer, b"a")
     ticket = Ticket()
     unknown = PartitionId(0, TOPIC_ID, 99)
-    writer.append(Append(unknown, [b"b"], [BatchFacts(1, 1, 1)], 1, ticket, 0))
+    writer.append(Append(unknown, b"b", [BatchFacts(1, 1, 1)], ticket, 0))
     assert (await good.outcome).error is ErrorCode.NONE
     assert (await ticket.outcome).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     await writer.stop()

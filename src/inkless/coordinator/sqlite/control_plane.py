@@ -8,25 +8,29 @@ from functools import partial
 from typing import TypeVar
 
 from inkless.clock import Clock, Entropy, TaskOwner
-from inkless.coordinator.sqlite import brokers, cluster_row, objects, topics
+from inkless.coordinator.sqlite import brokers, cluster_row, groups, objects, topics
 from inkless.coordinator.sqlite.connection import WriteLock, connect, translated_errors, write_transaction
 from inkless.coordinator.sqlite.database_thread import DatabaseThread
 from inkless.coordinator.sqlite.migrations import migrate
 from inkless.coordinator.sqlite.reader import Query, Reader
 from inkless.coordinator.sqlite.settings import SqliteSettings
 from inkless.coordinator.sqlite.trim import trim_step
-from inkless.coordinator.sqlite.writer import Change, Commit, Writer
+from inkless.coordinator.sqlite.writer import Change, Commit, GroupChange, Work, Writer
 from inkless.coordinator.types import (
     BrokerRegistration,
+    CommittedOffset,
     DeleteRecordsRequest,
     DeleteRecordsResult,
     FindRequest,
     FindResult,
+    GroupClaim,
+    GroupFence,
     NewTopic,
     ObjectCommit,
     OffsetBounds,
     PartitionId,
     RunResult,
+    StoredGroup,
     TimestampHit,
     Topic,
     TopicId,
@@ -60,9 +64,7 @@ class SqliteControlPlane:
             calls_waiting_max=settings.calls_waiting_max,
             group_calls_max=settings.group_calls_max,
         )
-        self._write_thread: DatabaseThread[Commit | Change[object]] = start(
-            "control-plane-writer", writer.execute, writer.close
-        )
+        self._write_thread: DatabaseThread[Work] = start("control-plane-writer", writer.execute, writer.close)
         self._read_thread: DatabaseThread[Query] = start("control-plane-reader", reader.execute, reader.close)
 
     async def close(self) -> None:
@@ -142,12 +144,68 @@ class SqliteControlPlane:
     async def allocate_producer_ids(self, count: int) -> int:
         return await self._change(partial(cluster_row.allocate_producer_ids, count=count))
 
+    async def claim_group(self, group_id: str, *, broker_id: int, incarnation: bytes) -> GroupClaim:
+        return await self._change_groups(
+            partial(
+                groups.claim_group,
+                group_id=group_id,
+                broker_id=broker_id,
+                incarnation=incarnation,
+                now_ms=self._clock.now_ms(),
+            )
+        )
+
+    async def record_generation(self, fence: GroupFence, *, generation: int, protocol_type: str) -> None:
+        await self._change_groups(
+            partial(
+                groups.record_generation,
+                fence=fence,
+                generation=generation,
+                protocol_type=protocol_type,
+                now_ms=self._clock.now_ms(),
+            )
+        )
+
+    async def commit_offsets(self, fence: GroupFence, offsets: Mapping[PartitionId, CommittedOffset]) -> None:
+        await self._change_groups(partial(groups.commit_offsets, fence=fence, offsets=offsets))
+
+    async def fetch_offsets(
+        self, group_id: str, partitions: Sequence[PartitionId] | None
+    ) -> Mapping[PartitionId, CommittedOffset]:
+        return await self._read(partial(groups.fetch_offsets, group_id=group_id, partitions=partitions))
+
+    async def delete_offsets(self, fence: GroupFence, partitions: Sequence[PartitionId]) -> None:
+        await self._change_groups(partial(groups.delete_offsets, fence=fence, partitions=partitions))
+
+    async def load_groups(self, group_ids: Sequence[str] | None) -> list[StoredGroup]:
+        return await self._read(partial(groups.load_groups, group_ids=group_ids))
+
+    async def delete_group(self, fence: GroupFence) -> None:
+        await self._change_groups(partial(groups.delete_group, fence=fence))
+
+    async def expire_groups(
+        self, in_use: Sequence[GroupFence], *, unused_before_ms: int, count_max: int
+    ) -> list[str]:
+        return await self._change_groups(
+            partial(
+                groups.expire_groups,
+                in_use=in_use,
+                unused_before_ms=unused_before_ms,
+                count_max=count_max,
+                now_ms=self._clock.now_ms(),
+            )
+        )
+
     async def _read(self, query: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
         answer: _Answer = await self._read_thread.call(query)
         return answer
 
     async def _change(self, carry_out: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
         answer: _Answer = await self._write_thread.call(Change(carry_out))
+        return answer
+
+    async def _change_groups(self, carry_out: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        answer: _Answer = await self._write_thread.call(GroupChange(carry_out))
         return answer
 
     async def _change_and_trim(self, carry_out: Callable[[sqlite3.Connection], _Answer]) -> _Answer:

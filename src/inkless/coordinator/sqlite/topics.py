@@ -7,6 +7,7 @@ from typing import Any
 
 from inkless.coordinator.sqlite.cluster_row import bump_metadata_version
 from inkless.coordinator.sqlite.connection import fetch_list
+from inkless.coordinator.sqlite.groups import delete_offsets_of_topic
 from inkless.coordinator.sqlite.trim import note_whole_logs
 from inkless.coordinator.types import NO_TIMESTAMP, NewTopic, Topic, TopicId
 from inkless.errors import RequestError
@@ -50,6 +51,7 @@ def delete_topic(connection: sqlite3.Connection, topic_id: TopicId) -> None:
     connection.executemany("DELETE FROM logs WHERE partition_key = ?", [(key,) for key in keys])
     connection.execute("DELETE FROM partitions WHERE shard = ? AND topic_id = ?", (topic.shard, topic_id))
     connection.execute("DELETE FROM topics WHERE topic_id = ?", (topic_id,))
+    delete_offsets_of_topic(connection, topic_id)
     bump_metadata_version(connection)
 
 

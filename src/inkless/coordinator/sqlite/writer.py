@@ -15,7 +15,7 @@ from inkless.coordinator.sqlite.log_cache import LogCache
 from inkless.coordinator.sqlite.settings import SqliteSettings
 from inkless.coordinator.sqlite.trim import move_log_starts
 from inkless.coordinator.types import DeleteRecordsRequest, DeleteRecordsResult, ObjectCommit
-from inkless.errors import Unavailable
+from inkless.errors import RequestError, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +36,17 @@ class Change(Generic[_Answer]):
     carry_out: Callable[[sqlite3.Connection], _Answer]
 
 
+@dataclass(frozen=True, slots=True)
+class GroupChange(Generic[_Answer]):
+    """A change of consumer groups. It touches no log, so neighbouring ones share a transaction and nothing
+    that is remembered of logs becomes untrue. Raises RequestError only before its first write."""
+
+    carry_out: Callable[[sqlite3.Connection], _Answer]
+
+
+Work = Commit | Change[Any] | GroupChange[Any]
+
+
 class Writer:
     """Carries out groups of commits and changes, each wholly or not at all."""
 
@@ -49,11 +60,13 @@ class Writer:
             connection, self._cache, clock, answer_retention_ms=settings.commit_answer_retention_ms
         )
 
-    def execute(self, group: Sequence[Commit | Change[Any]]) -> list[Any]:
+    def execute(self, group: Sequence[Work]) -> list[Any]:
         outcomes: list[Any] = []
         for kind, works in groupby(group, key=type):
             if kind is Commit:
                 outcomes += self._commit([work.objects for work in works if isinstance(work, Commit)])
+            elif kind is GroupChange:
+                outcomes += self._change_groups([work for work in works if isinstance(work, GroupChange)])
             else:
                 outcomes += [self._change(work) for work in works if isinstance(work, Change)]
         return outcomes
@@ -91,6 +104,23 @@ class Writer:
         finally:
             # Our own changes do not show in SQLite's data version.
             self._cache.forget()
+
+    def _change_groups(self, changes: Sequence[GroupChange[Any]]) -> Sequence[Any]:
+        try:
+            with self._transaction():
+                return [self._change_group(change) for change in changes]
+        except Unavailable as error:
+            return [error] * len(changes)
+        except Exception as error:  # noqa: BLE001 one caller's fault must not fail the others of its group
+            if len(changes) == 1:
+                return [error]
+            return [outcome for change in changes for outcome in self._change_groups([change])]
+
+    def _change_group(self, change: GroupChange[_Answer]) -> _Answer | RequestError:
+        try:
+            return change.carry_out(self._connection)
+        except RequestError as error:
+            return error
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

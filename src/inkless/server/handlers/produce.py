@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from inkless.cluster.directory import TopicEntry
 from inkless.coordinator.types import BatchFacts
 from inkless.errors import RequestError
-from inkless.produce.append import Append, AppendOutcome
+from inkless.produce.append import Append
 from inkless.protocol.error_codes import ErrorCode
 from inkless.protocol.messages import (
     BatchIndexAndErrorMessage,
@@ -16,7 +16,7 @@ from inkless.protocol.messages import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from inkless.records.header import LEADER_EPOCH_AT, BatchHeader
+from inkless.records.header import LEADER_EPOCH_AT, LENGTH_PREFIX_BYTES, BatchHeader
 from inkless.records.stamp import stamp_log_append_time
 from inkless.records.validate import split_batches
 from inkless.server.context import BrokerContext
@@ -49,11 +49,11 @@ class ProduceReply:
         """For acks=0: nobody waits for the outcomes."""
         self._exchange = None
 
-    def settle(self, place: int, outcome: AppendOutcome) -> None:
+    def settle(self, place: int, error: ErrorCode, base_offset: int = -1, log_start_offset: int = -1) -> None:
         response = self._partitions[place]
-        response.error_code = outcome.error
-        response.base_offset = outcome.base_offset
-        response.log_start_offset = outcome.log_start_offset
+        response.error_code = error
+        response.base_offset = base_offset
+        response.log_start_offset = log_start_offset
         self.close()
 
     def close(self) -> None:
@@ -130,10 +130,12 @@ def _append(
     if log_append_time:
         stamp_log_append_time(records, now_ms)
         response.log_append_time_ms = now_ms
-    batches = _batches(records, headers, is_owned=exchange.frame_is_owned)
+    _set_leader_epoch(records, headers)
+    # What did not arrive in memory of its own is about to be overwritten by the next requests.
+    content = records if exchange.frame_is_owned else bytes(records)
     facts = [
         BatchFacts(
-            header.batch_length + 12,
+            header.batch_length + LENGTH_PREFIX_BYTES,
             header.last_offset_delta + 1,
             now_ms if log_append_time else header.max_timestamp,
             header.producer_id,
@@ -142,22 +144,14 @@ def _append(
         )
         for header in headers
     ]
-    broker.writer.append(Append(partition, batches, facts, len(records), reply, reply.expect(response)))
+    broker.writer.append(Append(partition, content, facts, reply, reply.expect(response)))
 
 
-def _batches(
-    records: memoryview, headers: Sequence[BatchHeader], *, is_owned: bool
-) -> list[bytes | memoryview]:
-    """The batches as they will be stored; bytes that the connection is about to reuse are copied."""
-    position = 0
-    batches: list[bytes | memoryview] = []
+def _set_leader_epoch(records: memoryview, headers: Sequence[BatchHeader]) -> None:
+    position = LEADER_EPOCH_AT
     for header in headers:
-        end = position + header.batch_length + 12
-        records[position + LEADER_EPOCH_AT : position + LEADER_EPOCH_AT + 4] = _LEADER_EPOCH
-        batch = records[position:end]
-        batches.append(batch if is_owned else bytes(batch))
-        position = end
-    return batches
+        records[position : position + 4] = _LEADER_EPOCH
+        position += header.batch_length + LENGTH_PREFIX_BYTES
 
 
 def _fail(response: PartitionProduceResponse, error: RequestError) -> None:

@@ -121,3 +121,10 @@ async def test_without_a_database_offsets_get_a_retriable_code(broker: HandlerBr
     assert await epoch_end(broker, 0) == (ErrorCode.OFFSET_NOT_AVAILABLE, -1, -1)
     assert await delete(broker, 0) == [(ErrorCode.REQUEST_TIMED_OUT, -1)]
     assert ErrorCode.OFFSET_NOT_AVAILABLE.is_retriable
+
+
+async def test_an_offset_that_no_log_has_is_refused_without_asking(broker: HandlerBroker) -> None:
+    await broker.create("orders")
+    broker.parts.link.calls.clear()
+    assert await delete(broker, -2) == [(ErrorCode.OFFSET_OUT_OF_RANGE, -1)]
+    assert broker.parts.link.calls == []
