@@ -7,6 +7,7 @@ from typing import BinaryIO
 import click
 
 from inkless.cli.options import bootstrap_option
+from inkless.cli.pipe_watch import ended_by_reader
 from inkless.cli.record_format import PLACEHOLDERS, ConsumedRecord, RecordWriter, compile_format, write_json
 from inkless.cli.session import leave_quietly, open_cluster, run
 from inkless.cli.start_position import (
@@ -108,10 +109,11 @@ async def print_records(
 ) -> None:
     """Writes run by run, so that a slow reader of our output holds back the fetching, and not the memory."""
     left = reading.records_max
+    clock = SystemClock()
     settings = ConsumerSettings(until_end=reading.until_end)
-    async with open_cluster(bootstrap) as cluster:
+    async with ended_by_reader(output, clock), open_cluster(bootstrap) as cluster:
         starts = await find_starts(cluster, reading)
-        async with Consumer(cluster, starts, clock=SystemClock(), settings=settings) as consumer:
+        async with Consumer(cluster, starts, clock=clock, settings=settings) as consumer:
             async for fetched in consumer.runs():
                 records = fetched.records()[:left]
                 output.write(b"".join(write(located(fetched.place, record)) for record in records))

@@ -9,6 +9,8 @@ from inkless.coordinator.types import PartitionId, Topic, TopicId
 from inkless.records.validate import BatchRules
 from inkless.settings.topics import TopicConfigs, TopicDefaults
 
+_RELOADS_MAX = 10
+
 
 @dataclass(frozen=True, slots=True)
 class TopicEntry:
@@ -36,6 +38,7 @@ class TopicDirectory:
         self._by_name: dict[str, TopicEntry] = {}
         self._by_id: dict[bytes, TopicEntry] = {}
         self._version = -1
+        self._changes = 0
         self._refreshing = asyncio.Lock()
 
     def __len__(self) -> int:
@@ -49,29 +52,38 @@ class TopicDirectory:
 
     def all(self) -> Iterable[TopicEntry]:
         """By name."""
-        return self._by_name.values()
+        return [self._by_name[name] for name in sorted(self._by_name)]
 
     async def refresh(self) -> bool:
         """True when something had changed. Raises Unavailable."""
         async with self._refreshing:
-            version = await self._metadata.metadata_version()
-            if version == self._version:
-                return False
-            topics = await self._metadata.load_topics()
-            self._by_name = {}
-            self._by_id = {}
-            for topic in topics:
-                self.put(topic)
-            self._version = version
-            return True
+            for _ in range(_RELOADS_MAX):
+                version = await self._metadata.metadata_version()
+                if version == self._version:
+                    return False
+                changes = self._changes
+                topics = await self._metadata.load_topics()
+                # A change made through this broker meanwhile may be missing from what was loaded.
+                if changes == self._changes:
+                    self._replace(topics)
+                    self._version = version
+                    return True
+            return False
 
     def put(self, topic: Topic) -> TopicEntry:
+        self._changes += 1
         entry = self._entry(topic)
         self._by_name[topic.name] = entry
         self._by_id[topic.topic_id] = entry
         return entry
 
+    def _replace(self, topics: Iterable[Topic]) -> None:
+        entries = [self._entry(topic) for topic in topics]
+        self._by_name = {entry.topic.name: entry for entry in entries}
+        self._by_id = {entry.topic.topic_id: entry for entry in entries}
+
     def remove(self, topic_id: TopicId) -> None:
+        self._changes += 1
         entry = self._by_id.pop(topic_id, None)
         if entry is not None and self._by_name.get(entry.topic.name) is entry:
             del self._by_name[entry.topic.name]
