@@ -6,8 +6,9 @@ bytes, whatever the cache has decided about them in the meantime, and nobody has
 """
 
 import ctypes
+import mmap
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -22,22 +23,33 @@ def size_class(byte_length: int) -> int:
     return -(-byte_length // step) * step
 
 
+def capacity_of(view: memoryview) -> int:
+    """The memory that a view keeps from being used for anything else."""
+    return len(view.obj) if isinstance(view.obj, ctypes.Array) else view.nbytes
+
+
 class BufferPool:
     """Leases writable buffers and takes them back when nothing refers to them any more.
 
-    `leased_bytes` counts what is out, by capacity. `idle_bytes_max` bounds what is kept for reuse. The pool
-    does not refuse: who must stay within a limit asks `leased_bytes` first and waits with `when_returned`.
+    Buffers begin on a page, so that they can be written past the page cache.
+
+    `leased_bytes` counts what is out, by capacity, and `returned_count` the leases that have ended.
+    `idle_bytes_max` bounds what is kept for reuse; beyond it, what has been idle longest goes. The pool does
+    not refuse: who must stay within a limit asks `leased_bytes` first and waits with `when_returned`.
     """
 
     def __init__(self, *, idle_bytes_max: int) -> None:
         self._idle_bytes_max = idle_bytes_max
-        self._idle: dict[int, list[bytearray]] = {}
+        self._idle: OrderedDict[int, mmap.mmap] = OrderedDict()
+        self._idle_by_capacity: dict[int, list[int]] = {}
         self._idle_bytes = 0
+        self._ticket = 0
         self._lease_types: dict[int, Any] = {}
         self._waiting: deque[Callable[[], None]] = deque()
         # Leases may end in a storage thread; re-entrant, since one may end while another begins.
         self._lock = threading.RLock()
         self.leased_bytes = 0
+        self.returned_count = 0
 
     @property
     def idle_bytes(self) -> int:
@@ -45,14 +57,9 @@ class BufferPool:
 
     def lease(self, byte_length: int) -> memoryview:
         """A writable view of exactly `byte_length` bytes, with whatever its last user left in them."""
-        capacity = size_class(byte_length)
         with self._lock:
-            idle = self._idle.get(capacity)
-            if idle:
-                slab = idle.pop()
-                self._idle_bytes -= capacity
-            else:
-                slab = bytearray(capacity)
+            slab = self._take_idle(size_class(byte_length)) or mmap.mmap(-1, size_class(byte_length))
+            capacity = len(slab)
             self.leased_bytes += capacity
         lease = self._lease_type(capacity).from_buffer(slab)
         lease.slab = slab
@@ -77,16 +84,36 @@ class BufferPool:
             def end_of_lease(lease: Any) -> None:
                 take_back(lease.slab)
 
-            # Views keep the ctypes array alive, not the bytearray, which makes its end the end of the lease.
+            # Views keep the ctypes array alive, not the mapping, which makes its end the end of the lease.
             lease_type = type("Lease", (ctypes.c_char * capacity,), {"__del__": end_of_lease})
             self._lease_types[capacity] = lease_type
         return lease_type
 
-    def _take_back(self, slab: bytearray) -> None:
+    def _take_idle(self, capacity: int) -> mmap.mmap | None:
+        """An idle buffer of this capacity, or the next larger one up to twice as much: a touched buffer that
+        is too large costs less than a fresh one that fits."""
+        largest = 2 * capacity
+        while capacity <= largest:
+            tickets = self._idle_by_capacity.get(capacity)
+            if tickets:
+                slab = self._idle.pop(tickets.pop())
+                self._idle_bytes -= capacity
+                return slab
+            capacity = size_class(capacity + 1)
+        return None
+
+    def _take_back(self, slab: mmap.mmap) -> None:
         capacity = len(slab)
         with self._lock:
             self.leased_bytes -= capacity
-            if self._idle_bytes + capacity <= self._idle_bytes_max:
-                self._idle.setdefault(capacity, []).append(slab)
+            self.returned_count += 1
+            if capacity <= self._idle_bytes_max:
+                self._ticket += 1
+                self._idle[self._ticket] = slab
+                self._idle_by_capacity.setdefault(capacity, []).append(self._ticket)
                 self._idle_bytes += capacity
+            while self._idle_bytes > self._idle_bytes_max:
+                ticket, oldest = self._idle.popitem(last=False)
+                self._idle_by_capacity[len(oldest)].remove(ticket)
+                self._idle_bytes -= len(oldest)
         self.wake_next()

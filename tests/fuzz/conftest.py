@@ -28,3 +28,4 @@ def broker(attacked_broker: BrokerProcess) -> Iterator[BrokerProcess]:
         yield attacked_broker
     assert bystander.round_count > 0
     assert attacked_broker.memory_peak_bytes() < MEMORY_BYTES_MAX
+    assert "Traceback" not in attacked_broker.log_tail(100_000)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from inkless.clock import SystemEntropy
 from inkless.coordinator.contract import ControlPlane
@@ -144,11 +144,20 @@ class CoordinatorMachine(RuleBasedStateMachine):
             )
             for number, depth, bytes_max in wanted
         ]
+        self._check_find(plane, requests, total)
+
+    def _check_find(self, plane: int, requests: list[FindRequest], total: int) -> None:
         results = self.run(self.planes[plane].find_batches(requests, bytes_max=total))
         assert [
             (each.error, each.log_start_offset, each.high_watermark, list(map(span, each.coordinates)))
             for each in results
         ] == self.model.find(requests, total)
+
+    @rule(plane=planes, number=partition_numbers, share=st.integers(0, 400), total=budgets)
+    def find_from_every_offset(self, plane: int, number: int, share: int, total: int) -> None:
+        log = self.model.logs[self.partition(number)]
+        for offset in range(log.log_start, log.high_watermark + 1):
+            self._check_find(plane, [FindRequest(self.partition(number), offset, share)], total)
 
     @rule(plane=planes, number=partition_numbers, depth=st.one_of(st.none(), st.floats(0, 1.2)))
     def delete_records(self, plane: int, number: int, depth: float | None) -> None:
@@ -173,6 +182,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         greatest = max(runs, key=lambda run: max(batch.timestamp_ms for batch in run), default=[])
         assert hit_spans(hit) == join_runs(greatest)
 
+    @precondition(lambda self: len(self.past) > 10 * self.topics_made)
     @rule(plane=planes)
     def replace_topic(self, plane: int) -> None:
         gone = self.topic
@@ -180,6 +190,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         self.model.logs.clear()
         self._make_topic(self.planes[1 - plane])
 
+    @precondition(lambda self: len(self.past) % 3 == 2)
     @rule(plane=planes)
     def reopen(self, plane: int) -> None:
         self.run(self.planes[plane].close())

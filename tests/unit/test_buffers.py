@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inkless.buffers import BufferPool, size_class
+from inkless.buffers import BufferPool, capacity_of, size_class
 
 
 @given(st.integers(1, 1 << 30))
@@ -43,6 +43,31 @@ def test_an_ended_lease_is_reused() -> None:
     lease[0] = 42
     del lease
     assert pool.lease(70_000)[0] == 42
+
+
+def test_an_idle_buffer_serves_up_to_half_its_capacity() -> None:
+    pool = BufferPool(idle_bytes_max=1 << 24)
+    lease = pool.lease(1 << 20)
+    lease[0] = 42
+    del lease
+    fits = pool.lease(600_000)
+    assert fits[0] == 42
+    assert capacity_of(fits) == pool.leased_bytes == 1 << 20
+    del fits
+    assert pool.lease(400_000)[0] == 0
+
+
+def test_what_has_been_idle_longest_goes_first() -> None:
+    pool = BufferPool(idle_bytes_max=3 << 20)
+    small, large, last = pool.lease(1 << 20), pool.lease(2 << 20), pool.lease(1 << 20)
+    small[0] = last[0] = 1
+    large[0] = 2
+    del small
+    del large
+    del last
+    assert pool.idle_bytes == 3 << 20
+    assert pool.lease(2 << 20)[0] == 2
+    assert pool.lease(1 << 20)[0] == 1
 
 
 def test_no_more_is_kept_idle_than_allowed() -> None:

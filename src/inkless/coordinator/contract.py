@@ -37,7 +37,9 @@ class BatchCoordinator(Protocol):
         """Commits uploaded objects, each atomically, in the order given; one list of run results per object,
         runs in the order of the commit.
 
-        Idempotent by object id: an object that was committed before gets its first answer again.
+        Idempotent by object id: an object that was committed before gets its first answer again. Only a
+        repetition that comes far too late (an hour, unless configured) learns no more than that it is one:
+        every batch is a duplicate at offset -1.
         Refused batches (see `RunResult.errors`) take no offsets and do not stop the others. An object of
         which no batch was accepted is recorded as unreferenced, for deletion.
         """
@@ -83,7 +85,8 @@ class ClusterMetadata(Protocol):
         ...
 
     async def metadata_version(self) -> int:
-        """Grows with every change of a topic, a config or a registration; lets caches ask cheaply."""
+        """Grows with every change of a topic, a config or a registration; lets caches ask cheaply. A lease
+        that is renewed or that runs out changes nothing here."""
         ...
 
     async def load_topics(self) -> list[Topic]:

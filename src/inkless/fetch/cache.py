@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from inkless.buffers import size_class
+from inkless.buffers import capacity_of
 
 
 @dataclass(slots=True, eq=False)
@@ -31,7 +31,7 @@ class _ClockPool:
         self.entries: dict[str, CachedObject] = {}
 
     def put(self, key: str, entry: CachedObject) -> None:
-        cost = size_class(len(entry.content))
+        cost = capacity_of(entry.content)
         if cost > self.bytes_max or key in self.entries:
             return
         while self.bytes_used + cost > self.bytes_max:
@@ -44,7 +44,7 @@ class _ClockPool:
             key = next(iter(self.entries))
             entry = self.entries.pop(key)
             if not entry.referenced:
-                self.bytes_used -= size_class(len(entry.content))
+                self.bytes_used -= capacity_of(entry.content)
                 return
             entry.referenced = False
             self.entries[key] = entry

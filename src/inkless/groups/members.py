@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from inkless.groups.effects import Ticket
 from inkless.groups.events import MemberIdentity, ProtocolOffer
 from inkless.groups.member import Member
 from inkless.protocol.error_codes import ErrorCode
@@ -16,6 +17,8 @@ class Members:
         self._id_by_instance: dict[str, str] = {}
         self._supporters: Counter[str] = Counter()
         self._leader_id: str | None = None
+        self._awaiting_join = 0
+        self._byte_count = 0
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -29,6 +32,16 @@ class Members:
 
     def __getitem__(self, member_id: str) -> Member:
         return self._by_id[member_id]
+
+    @property
+    def awaiting_join(self) -> int:
+        """How many of them have a parked join."""
+        return self._awaiting_join
+
+    @property
+    def byte_count(self) -> int:
+        """What they say of themselves and what is assigned to them."""
+        return self._byte_count
 
     @property
     def leader_id(self) -> str | None:
@@ -52,6 +65,7 @@ class Members:
 
     def add(self, member: Member) -> None:
         self._by_id[member.member_id] = member
+        self._byte_count += member.byte_count
         if member.instance_id is not None:
             self._id_by_instance[member.instance_id] = member.member_id
         self._supporters.update(_names(member.protocols))
@@ -59,7 +73,9 @@ class Members:
             self._leader_id = member.member_id
 
     def remove(self, member: Member) -> None:
+        """A member whose requests are no longer parked."""
         del self._by_id[member.member_id]
+        self._byte_count -= member.byte_count
         if member.instance_id is not None:
             del self._id_by_instance[member.instance_id]
         self._withdraw(member.protocols)
@@ -78,8 +94,25 @@ class Members:
 
     def change_protocols(self, member: Member, protocols: tuple[ProtocolOffer, ...]) -> None:
         self._withdraw(member.protocols)
+        self._byte_count -= member.byte_count
         member.protocols = protocols
+        self._byte_count += member.byte_count
         self._supporters.update(_names(protocols))
+
+    def assign(self, member: Member, assignment: bytes) -> None:
+        self._byte_count += len(assignment) - len(member.assignment)
+        member.assignment = assignment
+
+    def park_join(self, member: Member, ticket: Ticket) -> None:
+        member.join_ticket = ticket
+        self._awaiting_join += 1
+
+    def take_join(self, member: Member) -> Ticket | None:
+        """The ticket of its parked join, which is parked no more."""
+        ticket, member.join_ticket = member.join_ticket, None
+        if ticket is not None:
+            self._awaiting_join -= 1
+        return ticket
 
     def elect_among_joined(self) -> bool:
         """Keeps a leader that has joined again, else takes the first that has; false when none has."""
@@ -105,12 +138,6 @@ class Members:
     def rebalance_timeout_ms(self) -> int:
         """The slowest member decides."""
         return max((member.rebalance_timeout_ms for member in self), default=0)
-
-    def awaiting_join(self) -> int:
-        return sum(member.awaits_join for member in self)
-
-    def byte_count(self) -> int:
-        return sum(member.byte_count for member in self)
 
     def _withdraw(self, protocols: tuple[ProtocolOffer, ...]) -> None:
         self._supporters.subtract(_names(protocols))

@@ -81,6 +81,7 @@ class Connection(asyncio.BufferedProtocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._holds = Hold(0)
+        self._returns_tried = -1
         self._unanswered: deque[Exchange] = deque()
         self._flush_scheduled = False
         self._waiting: deque[tuple[Exchange, Coroutine[Any, Any, Any]]] = deque()
@@ -143,6 +144,15 @@ class Connection(asyncio.BufferedProtocol):
     def unanswered(self) -> int:
         return len(self._unanswered)
 
+    @property
+    def is_starved(self) -> bool:
+        """Whether its frame waits for memory that others hold."""
+        return bool(self._holds & Hold.MEMORY)
+
+    def is_stalled(self, since: float) -> bool:
+        """Whether it holds memory for a frame of which nothing more has come, though it is being read."""
+        return self._receiver.holds_memory and not self._holds and self.last_active_at < since
+
     def expect(self, exchange: Exchange) -> None:
         """Gives the exchange its place in the order of responses."""
         self._unanswered.append(exchange)
@@ -198,6 +208,11 @@ class Connection(asyncio.BufferedProtocol):
             self.release(Hold.MEMORY)
         else:
             self._memory.when_returned(self._memory_returned)
+            # A smaller frame that waits behind this one may fit. Nobody is tried twice for the same return,
+            # or those that do not fit would pass it round for ever.
+            if self._returns_tried != self._memory.returned_count:
+                self._returns_tried = self._memory.returned_count
+                self._memory.pass_on()
 
     def _flush(self) -> None:
         self._flush_scheduled = False

@@ -17,6 +17,8 @@ log = logging.getLogger(__name__)
 
 _BACKLOG = 1024
 _IDLE_CHECKS_PER_LIMIT = 4
+_STALL_SECONDS_MAX = 5.0
+_STALL_CHECK_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class ConnectionCounters:
     accepted: int = 0
     refused: int = 0
     idle_closed: int = 0
+    stalled_closed: int = 0
 
 
 class Listeners:
@@ -88,6 +91,7 @@ class Listeners:
             factory = functools.partial(self._connection, listener.address.name)
             self._servers.append(await loop.create_server(factory, sock=listener.socket, backlog=_BACKLOG))
         self._tasks.spawn(self._close_idle())
+        self._tasks.spawn(self._close_stalled())
 
     async def drain(self) -> None:
         """Accepts and reads nothing more; returns when every request that was read has been answered."""
@@ -137,3 +141,15 @@ class Listeners:
                 if connection.last_active_at < idle_since and not connection.unanswered:
                     self.counters.idle_closed += 1
                     connection.refuse("idle")
+
+    async def _close_stalled(self) -> None:
+        """Takes memory from those who announced a large request and then fell silent, when others need it."""
+        while True:
+            await self._clock.sleep(_STALL_CHECK_SECONDS)
+            if not any(connection.is_starved for connection in self._connections):
+                continue
+            stalled_since = self._clock.monotonic() - _STALL_SECONDS_MAX
+            for connection in list(self._connections):
+                if connection.is_stalled(stalled_since):
+                    self.counters.stalled_closed += 1
+                    connection.refuse("stalled in the middle of a request")

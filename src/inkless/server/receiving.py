@@ -42,6 +42,14 @@ class ReceiveMemory:
     def when_returned(self, callback: Callable[[], None]) -> None:
         """Calls back once, perhaps from another thread. Who does not use the chance calls `pass_on`."""
         self._pool.when_returned(callback)
+        if not self._pool.leased_bytes:
+            # The last lease ended, in another thread, since it was asked for; no other will.
+            self._pool.wake_next()
+
+    @property
+    def returned_count(self) -> int:
+        """Grows whenever memory comes back, which is when those who wait may hope again."""
+        return self._pool.returned_count
 
     def pass_on(self) -> None:
         """Gives the next one that waits its chance."""
@@ -65,6 +73,11 @@ class FrameReceiver:
         self._pending = b""
         """The beginning of a frame, length prefix included, for which there is no memory yet."""
         self.starved = False
+
+    @property
+    def holds_memory(self) -> bool:
+        """Whether a frame that has begun takes from what all connections share."""
+        return self._partial is not None and len(self._partial) > len(self._memory.scratch)
 
     def buffer(self) -> memoryview:
         """Where the next bytes go; never empty."""

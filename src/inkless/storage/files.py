@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from inkless.storage.contract import Buffer, ObjectMeta, past_end
+from inkless.storage.direct_write import write_whole_pages
 from inkless.storage.incoming import IncomingFolder
 
 _IOV_MAX: Final = os.sysconf("SC_IOV_MAX")
@@ -34,9 +35,10 @@ class ObjectFiles:
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         try:
             try:
-                write_parts(fd, parts)
                 if self._fsync:
-                    os.fdatasync(fd)
+                    _write_durably(fd, parts)
+                else:
+                    write_parts(fd, parts)
             finally:
                 os.close(fd)
             self._publish(draft, directory, name)
@@ -117,6 +119,14 @@ class ObjectFiles:
         if len(self._durable_directories) >= _DIRECTORIES_REMEMBERED_MAX:
             self._durable_directories.clear()
         self._durable_directories.add(directory)
+
+
+def _write_durably(fd: int, parts: Sequence[Buffer]) -> None:
+    if len(parts) == 1:
+        written = write_whole_pages(fd, parts[0])
+        parts = [memoryview(parts[0])[written:]]
+    write_parts(fd, parts)
+    os.fdatasync(fd)
 
 
 def write_parts(fd: int, parts: Sequence[Buffer]) -> None:

@@ -118,10 +118,12 @@ async def test_partition_gets_whole_batches_up_to_its_bytes(control_plane: Contr
 
 
 async def test_nothing_is_left_out_to_make_smaller_batches_fit(control_plane: ControlPlane) -> None:
-    (partition,) = await partitions_of(control_plane)
-    await commit(control_plane, partition, plain(1, 50), plain(1, 500))
-    await commit(control_plane, partition, plain(1, 50))
-    result = await find(control_plane, partition, 0, 200)
+    first, second = await partitions_of(control_plane, 2)
+    await commit(control_plane, first, plain(1, 300))
+    await commit(control_plane, second, plain(1, 50), plain(1, 100))
+    await commit(control_plane, second, plain(1, 50))
+    requests = [FindRequest(first, 0, 400), FindRequest(second, 0, 400)]
+    _, result = await control_plane.find_batches(requests, bytes_max=400)
     assert spans(result.coordinates) == [(0, 1, 0, 50)]
 
 
