@@ -4,6 +4,7 @@ import asyncio
 import gc
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ from inkless.fetch.parking import ParkingLot
 from inkless.fetch.reader import RunReader
 from inkless.fetch.sessions import FetchSessions
 from inkless.fetch.tail import Tail
+from inkless.groups.coordinator import GroupCoordinator
+from inkless.groups.offsets import GroupOffsets
+from inkless.groups.upkeep import GroupUpkeep
 from inkless.observability import MetricsRegistry, MetricsServer
 from inkless.produce.writer import Writer
 from inkless.server.context import BrokerContext
@@ -36,6 +40,7 @@ from inkless.storage.open import open_store
 
 _POOL_IDLE_BYTES_MAX = 64 * 1024 * 1024
 _GC_THRESHOLDS = (50_000, 20, 20)
+_SWITCH_INTERVAL_S = 0.0005
 _ANY_HOSTS = ("0.0.0.0", "::")  # noqa: S104  # compared with, never bound to
 
 
@@ -125,6 +130,8 @@ async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStac
         lease_ms=settings.server.lease_ms,
         clock=clock,
     )
+    groups = GroupCoordinator(settings.groups, store=control_plane, membership=membership, clock=clock)
+    upkeep = GroupUpkeep(groups, settings.groups, store=control_plane, membership=membership, clock=clock)
     context = BrokerContext(
         settings=settings,
         cluster_id=await control_plane.cluster_id(),
@@ -145,6 +152,8 @@ async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStac
         ),
         reader=reader,
         fetch_sessions=FetchSessions(sessions_max=settings.fetch.sessions_max),
+        groups=groups,
+        group_offsets=GroupOffsets(groups, control_plane),
         clock=clock,
         entropy=entropy,
     )
@@ -165,7 +174,10 @@ async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStac
     )
     await membership.join()
     resources.push_async_callback(membership.leave)
-    resources.push_async_callback(_drain, listeners, writer, parking)
+    resources.push_async_callback(groups.close)
+    resources.push_async_callback(upkeep.close)
+    upkeep.start()
+    resources.push_async_callback(_drain, listeners, writer, parking, groups)
     await listeners.start(bound)
     metrics_address = await _serve_metrics(settings, metrics, resources)
     return RunningBroker(
@@ -211,9 +223,10 @@ def _registration(
     return BrokerRegistration(settings.server.node_id, incarnation, settings.server.rack, listeners)
 
 
-async def _drain(listeners: Listeners, writer: Writer, parking: ParkingLot) -> None:
+async def _drain(listeners: Listeners, writer: Writer, parking: ParkingLot, groups: GroupCoordinator) -> None:
     """Stop taking, flush, acknowledge, close."""
     parking.close()
+    groups.stop()
     flushed = asyncio.gather(listeners.drain(), writer.flush())
     await flushed
     await writer.stop()
@@ -224,6 +237,8 @@ async def serve(settings: Settings, *, on_ready: Callable[[RunningBroker], None]
     """Runs a broker until SIGTERM or SIGINT, then stops it gracefully."""
     # Messages live shorter than a young collection takes to come round; the defaults find nothing but work.
     gc.set_threshold(*_GC_THRESHOLDS)
+    # At the default of 5 ms a busy event loop can keep the storage and database threads waiting for seconds.
+    sys.setswitchinterval(_SWITCH_INTERVAL_S)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):

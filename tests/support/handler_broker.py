@@ -11,6 +11,8 @@ from inkless.cluster.directory import TopicEntry
 from inkless.cluster.producer_ids import ProducerIds
 from inkless.cluster.topic_changes import WantedTopic
 from inkless.coordinator.types import BatchFacts, ObjectCommit, ObjectId, RunCommit
+from inkless.groups.coordinator import GroupCoordinator
+from inkless.groups.offsets import GroupOffsets
 from inkless.protocol.codec import RequestHeader, decode_exactly, encoder
 from inkless.protocol.schema import message_schema
 from inkless.server.api_table import API_TABLE
@@ -71,6 +73,9 @@ async def handler_broker(
     folder: Path, *, overrides: Mapping[str, str] | None = None
 ) -> AsyncIterator[HandlerBroker]:
     async with cluster_parts(folder, overrides=overrides) as parts:
+        groups = GroupCoordinator(
+            parts.settings.groups, store=parts.control_plane, membership=parts.membership, clock=SystemClock()
+        )
         context = BrokerContext(
             settings=parts.settings,
             cluster_id=await parts.control_plane.cluster_id(),
@@ -83,10 +88,13 @@ async def handler_broker(
             fetcher=_UNUSED,
             reader=_UNUSED,
             fetch_sessions=_UNUSED,
+            groups=groups,
+            group_offsets=GroupOffsets(groups, parts.control_plane),
             clock=SystemClock(),
             entropy=SystemEntropy(),
         )
         yield HandlerBroker(context, parts)
+        await groups.close()
 
 
 def _through_the_wire(message: Any, version: int) -> Any:

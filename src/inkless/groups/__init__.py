@@ -3,9 +3,10 @@
     handlers ─► coordinator ─► hosted_group ─► group ─► phases, members, deadlines     (never wait)
                     └──► offsets ─► the database (`coordinator.contract.GroupStore`)
 
-`group` is a state machine: events in (`events`), effects out (`effects`), time handed in. `hosted_group` is the
-thin shell around it: it parks requests, turns the clock and carries out effects. `coordinator` knows which
-groups are here and holds their claims; `offsets` commits and fetches.
+`group` is a state machine: events in (`events`), effects out (`effects`), time handed in. `hosted_group` is
+the thin shell around it: it parks requests, turns the clock and carries out effects. `coordinator` knows
+which groups are here and holds their claims; `offsets` commits and fetches; `upkeep` forgets groups that
+nobody uses, and gives up those that another broker has now.
 
 Invariants: a group has one generation at a time, whose leader is a member of it; every parked request is
 answered once; offsets are committed only by members of the current generation, or by nobody's client to a

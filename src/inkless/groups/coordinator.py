@@ -134,6 +134,12 @@ class GroupCoordinator:
             del self._hosted[hosted.fence.group_id]
         hosted.give_up()
 
+    def forget(self, group_id: str) -> None:
+        """The group has gone from the database."""
+        hosted = self._hosted.get(group_id)
+        if hosted is not None and hosted.group.is_idle:
+            self.drop(hosted)
+
     def drop_those_of_others(self) -> None:
         """After brokers have come or gone."""
         for group_id, hosted in list(self._hosted.items()):

@@ -19,6 +19,8 @@ def subscribed_topics(metadata: bytes) -> set[str]:
         for _ in range(count):
             (length,) = _LENGTH.unpack_from(metadata, position)
             position += _LENGTH.size
+            if length < 0:
+                break
             topics.add(metadata[position : position + length].decode())
             position += length
     except (TooShort, UnicodeDecodeError):

@@ -11,6 +11,8 @@ from inkless.coordinator.contract import ControlPlane
 from inkless.fetch.fetcher import Fetcher
 from inkless.fetch.reader import RunReader
 from inkless.fetch.sessions import FetchSessions
+from inkless.groups.coordinator import GroupCoordinator
+from inkless.groups.offsets import GroupOffsets
 from inkless.produce.writer import Writer
 from inkless.settings import Settings
 
@@ -30,5 +32,7 @@ class BrokerContext:
     fetcher: Fetcher
     reader: RunReader
     fetch_sessions: FetchSessions
+    groups: GroupCoordinator
+    group_offsets: GroupOffsets
     clock: Clock
     entropy: Entropy

@@ -25,6 +25,9 @@ _RUNS_MAX = 64
 _RUNS_OF_ALL = 1024
 """Runs that one statement reads of all partitions together, four for each at the least."""
 
+_FEW = 8
+"""Up to so many partitions are asked for one by one."""
+
 _BOUNDS = """
     SELECT json_group_array(json_array(partition_key, log_start_offset, high_watermark))
     FROM logs WHERE partition_key IN (SELECT value FROM json_each(?))
@@ -49,6 +52,15 @@ _RUNS = """
                     ORDER BY last_offset LIMIT ?2))
             WHERE bytes_before <= w.bytes_max)
         AND o.object_number = r.object_number
+"""
+# The same for a single partition, without the detour through JSON that many of them need.
+_BOUNDS_OF_ONE = "SELECT partition_key, log_start_offset, high_watermark FROM logs WHERE partition_key = ?"
+_RUNS_OF_ONE = """
+    SELECT r.base_offset, r.last_offset, r.byte_start, r.byte_length, r.batch_index,
+        o.object_id, o.object_key, o.byte_length, o.committed_ms, o.kind
+    FROM runs AS r CROSS JOIN objects AS o
+    WHERE r.partition_key = ? AND r.last_offset >= ? AND o.object_number = r.object_number
+    ORDER BY r.last_offset LIMIT ?
 """
 _TIMESTAMPS_AT = """
     SELECT running_max_timestamp_ms, max_timestamp_ms FROM runs
@@ -196,8 +208,11 @@ class Finder:
         keys = self._keys.find(list(partitions))
         if not keys:
             return {}
-        rows = fetch_list(self._connection, _BOUNDS, (json.dumps(list(keys.values())),))
-        logs = {row[0]: _Log(*row) for row in rows}
+        if len(keys) <= _FEW:
+            rows = [self._connection.execute(_BOUNDS_OF_ONE, (key,)).fetchone() for key in keys.values()]
+        else:
+            rows = fetch_list(self._connection, _BOUNDS, (json.dumps(list(keys.values())),))
+        logs = {row[0]: _Log(*row) for row in rows if row is not None}
         return {partition: logs[key] for partition, key in keys.items() if key in logs}
 
     def _runs(self, wanted: Sequence[_Wanted], runs_max: int = _RUNS_MAX) -> list[list[FoundRun]]:
@@ -205,9 +220,24 @@ class Finder:
         found: list[list[FoundRun]] = [[] for _ in wanted]
         if not wanted:
             return found
+        if len(wanted) <= _FEW:
+            return [self._runs_of_one(each, runs_max) for each in wanted]
         runs_max = min(runs_max, max(4, _RUNS_OF_ALL // len(wanted)))
         for position, *columns in fetch_list(self._connection, _RUNS, (json.dumps(wanted), runs_max)):
             found[position].append(_found_run(columns))
+        return found
+
+    def _runs_of_one(self, wanted: _Wanted, runs_max: int) -> list[FoundRun]:
+        found: list[FoundRun] = []
+        bytes_before = 0
+        rows = self._connection.execute(_RUNS_OF_ONE, (wanted.partition_key, wanted.from_offset, runs_max))
+        for row in rows:
+            if bytes_before > wanted.bytes_max:
+                rows.close()
+                break
+            run = FoundRun(*row)
+            found.append(run)
+            bytes_before += run.byte_length
         return found
 
 

@@ -2,12 +2,13 @@
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from inkless.coordinator.sqlite.connection import read_transaction, translated_errors
 from inkless.coordinator.sqlite.find import Finder
 from inkless.coordinator.sqlite.settings import SqliteSettings
 
+_Answer = TypeVar("_Answer")
 Query = Callable[[sqlite3.Connection], Any]
 
 
@@ -24,6 +25,11 @@ class Reader:
     def execute(self, group: Sequence[Query]) -> list[Any]:
         with translated_errors(), read_transaction(self._connection):
             return [self._answer(query) for query in group]
+
+    def answer(self, ask: Callable[[Finder], _Answer]) -> _Answer:
+        """One answer from one state of the database, in the thread that asks."""
+        with translated_errors(), read_transaction(self._connection):
+            return ask(self.finder)
 
     def close(self) -> None:
         self._connection.close()
