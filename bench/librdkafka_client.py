@@ -32,8 +32,6 @@ def produce(args: argparse.Namespace) -> dict[str, float]:
             "bootstrap.servers": args.bootstrap,
             "acks": "all",
             "enable.idempotence": args.idempotent,
-            "queue.buffering.max.kbytes": 256 * 1024,
-            "queue.buffering.max.messages": 10_000_000,
             **dict(setting.split("=", 1) for setting in args.client),
             "on_delivery": acknowledgements,
         }
@@ -67,7 +65,6 @@ def consume(args: argparse.Namespace) -> dict[str, float]:
             "bootstrap.servers": args.bootstrap,
             "group.id": "bench",
             "enable.auto.commit": False,
-            "queued.max.messages.kbytes": 256 * 1024,
         }
     )
     consumer.assign([TopicPartition(args.topic, index, 0) for index in range(args.partitions)])

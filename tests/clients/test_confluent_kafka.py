@@ -79,10 +79,10 @@ def test_every_kind_of_acks_stores_the_records(broker: BrokerProcess, topic: str
 
 
 def test_an_idempotent_producer_keeps_order_over_many_batches(broker: BrokerProcess, topic: str) -> None:
-    values = [b"%d" % number for number in range(5000)]
+    values = [b"%d" % number for number in range(700)]
     delivered = produce(broker, topic, *values, enable_idempotence=True, batch_num_messages=7)
-    assert [message.offset() for message in delivered] == list(range(5000))
-    assert values_of(broker, topic, count=5000) == values
+    assert [message.offset() for message in delivered] == list(range(700))
+    assert values_of(broker, topic, count=700) == values
 
 
 def test_log_append_time_replaces_the_time_of_the_producer(
@@ -219,13 +219,19 @@ def test_producing_to_an_unknown_topic_creates_it(
     assert len(described.partitions) == 2
 
 
-def test_consuming_an_unknown_topic_is_an_error(
+def test_asking_for_an_unknown_topic_does_not_create_it(
     broker: BrokerProcess, new_topic_name: Callable[[str], str]
 ) -> None:
     """Consumers of librdkafka forbid the creation, and the broker heeds it."""
-    with pytest.raises(KafkaException) as raised:
-        values_of(broker, new_topic_name("never-made"), count=1)
-    assert raised.value.args[0].code() in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION}
+    topic = new_topic_name("never-made")
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "unused", **QUIET})
+    try:
+        for _ in range(2):
+            error = consumer.list_topics(topic, timeout=SECONDS_MAX).topics[topic].error
+            assert error is not None
+            assert error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+    finally:
+        consumer.close()
 
 
 def test_a_record_that_is_too_large_is_refused(

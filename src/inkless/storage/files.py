@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from inkless.storage.contract import Buffer, ObjectMeta, past_end
-from inkless.storage.direct_write import write_whole_pages
+from inkless.storage.direct_io import read_whole_pages, write_whole_pages
 from inkless.storage.incoming import IncomingFolder
 
 _IOV_MAX: Final = os.sysconf("SC_IOV_MAX")
@@ -62,7 +62,10 @@ class ObjectFiles:
     def read_into(self, key: str, start: int, target: memoryview) -> None:
         fd = self._open(key)
         try:
-            count = os.preadv(fd, [target], start)
+            # Without fsync the bytes may be nowhere but in the page cache.
+            count = read_whole_pages(fd, target, start) if self._fsync else 0
+            if count < len(target):
+                count += os.preadv(fd, [target[count:]], start + count)
             if count < len(target):
                 raise past_end(key, start, start + len(target), os.fstat(fd).st_size)
         finally:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from inkless.storage.direct_write import write_whole_pages
+from inkless.errors import CorruptData
+from inkless.storage.direct_io import read_whole_pages, write_whole_pages
 from inkless.storage.files import ObjectFiles
 
 PAGE = mmap.PAGESIZE
@@ -28,6 +29,33 @@ def test_every_length_and_alignment_is_stored_whole(tmp_path: Path, byte_length:
     content = aligned(byte_length + start)[start:]
     store.write("wal/aa/object", [content])
     assert store.read("wal/aa/object", 0, None) == bytes(content)
+
+
+@pytest.mark.parametrize("byte_length", [1, 128 * 1024, 1_000_003])
+@pytest.mark.parametrize("start", [0, 1, PAGE, 5 * PAGE])
+@pytest.mark.parametrize("misaligned_by", [0, 1])
+def test_every_range_is_read_into_every_target(
+    tmp_path: Path, byte_length: int, start: int, misaligned_by: int
+) -> None:
+    store = ObjectFiles(tmp_path, fsync=True)
+    content = aligned(byte_length + start)
+    store.write("wal/aa/object", [content])
+    target = aligned(byte_length + misaligned_by)[misaligned_by:]
+    store.read_into("wal/aa/object", start, target)
+    assert target == content[start:]
+
+
+def test_a_read_past_the_end_is_told_also_past_the_page_cache(tmp_path: Path) -> None:
+    store = ObjectFiles(tmp_path, fsync=True)
+    store.write("wal/aa/object", [aligned(200_000)])
+    with pytest.raises(CorruptData):
+        store.read_into("wal/aa/object", 0, aligned(300_000))
+
+
+def test_whole_pages_are_read_or_none(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(aligned(1_000_000))
+    with (tmp_path / "file").open("rb") as file:
+        assert read_whole_pages(file.fileno(), aligned(1_000_000), 0) in (0, 1_000_000 // PAGE * PAGE)
 
 
 def test_a_large_aligned_buffer_really_goes_past_the_page_cache(tmp_path: Path) -> None:
