@@ -1,6 +1,6 @@
 """A librdkafka producer and consumer as ordinary users have them.
 
-Run as a process: `python -m bench.librdkafka_client produce|consume|paced BOOTSTRAP …` prints one line of JSON.
+`python -m bench.librdkafka_client produce|consume|paced BOOTSTRAP …` prints one line of JSON.
 """
 
 import argparse
@@ -65,6 +65,8 @@ def consume(args: argparse.Namespace) -> dict[str, float]:
             "bootstrap.servers": args.bootstrap,
             "group.id": "bench",
             "enable.auto.commit": False,
+            # With the default of 1,000 a client whose queue was full for a moment sits idle for a second.
+            "fetch.queue.backoff.ms": 1,
         }
     )
     consumer.assign([TopicPartition(args.topic, index, 0) for index in range(args.partitions)])

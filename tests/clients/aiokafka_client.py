@@ -1,11 +1,15 @@
 """aiokafka, which speaks the oldest versions of all of them."""
 
+# The package has no types.
+# mypy: disable-error-code="import-untyped"
+
 import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
 from clients.expected_records import CODECS, RECORDS, ExpectedRecord, ReadRecord, with_key_or_value
 from clients.roster import Client
 

@@ -1,12 +1,17 @@
 """librdkafka through confluent-kafka, at its newest protocol versions."""
 
+# The package has types but does not declare what it exports.
+# mypy: disable-error-code="attr-defined"
+
 import time
 from collections.abc import Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from clients.expected_records import CODECS, RECORDS, ExpectedRecord, ReadRecord
 from clients.roster import Client
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
 
 SECONDS_MAX = 30.0
 QUIET = {"log_level": 2}
@@ -79,9 +84,9 @@ def as_read(message: Message) -> ReadRecord:
     partition, offset = message.partition(), message.offset()
     assert partition is not None
     assert offset is not None
-    record = ExpectedRecord(
-        message.key(), message.value(), tuple(message.headers() or ()), message.timestamp()[1]
-    )
+    # Declared as a mapping or a list, in fact always a list.
+    headers: Any = message.headers() or ()
+    record = ExpectedRecord(message.key(), message.value(), tuple(headers), message.timestamp()[1])
     return ReadRecord(partition, offset, record)
 
 

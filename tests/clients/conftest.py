@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Iterator
 
 import pytest
+
 from support.broker_process import BrokerProcess, running_broker
 
 _numbers = itertools.count()

@@ -6,7 +6,7 @@ A topic of this suite has one partition per codec, in the order of `CODECS`, and
 
 from dataclasses import dataclass
 
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+CODECS: tuple[str, ...] = ("none", "gzip", "snappy", "lz4", "zstd")
 """Their places are also the numbers that they have in a batch's attributes."""
 
 _TIMESTAMP_MS = 1_700_000_000_000
@@ -31,7 +31,7 @@ class ReadRecord:
     record: ExpectedRecord
 
 
-RECORDS = (
+RECORDS: tuple[ExpectedRecord, ...] = (
     ExpectedRecord(b"key", b"value", timestamp_ms=_TIMESTAMP_MS),
     ExpectedRecord(None, b"a value without a key", timestamp_ms=_TIMESTAMP_MS + 1),
     ExpectedRecord(b"deleted", None, timestamp_ms=_TIMESTAMP_MS + 2),

@@ -2,7 +2,6 @@
 
 import contextlib
 import time
-import warnings
 from typing import Any
 
 from clients.expected_records import (
@@ -14,12 +13,7 @@ from clients.expected_records import (
     without_null_headers,
 )
 from clients.roster import Client
-
-with warnings.catch_warnings():
-    # It reads its message files through a deprecated function.
-    warnings.simplefilter("ignore", DeprecationWarning)
-    from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-    from kafka.admin import KafkaAdminClient, NewTopic
+from support.kafka_python import KafkaAdminClient, KafkaConsumer, KafkaProducer, NewTopic, TopicPartition
 
 SECONDS_MAX = 30.0
 

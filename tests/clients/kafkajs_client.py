@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from clients.expected_records import CODECS, RECORDS, ReadRecord, expected_in, without_null_headers
 from clients.record_lines import from_lines, to_lines
 from clients.roster import Client

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import pytest
+
 from clients.expected_records import ExpectedRecord, ReadRecord
 
 

@@ -1,10 +1,14 @@
 """What applications built on aiokafka do besides writing and reading."""
 
+# The package has no types.
+# mypy: disable-error-code="import-untyped"
+
 from collections.abc import Callable
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import MessageSizeTooLargeError
+
 from clients.confluent_client import create_topic
 from support.broker_process import BrokerProcess
 

@@ -2,9 +2,10 @@
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
+
 from clients.expected_records import CODECS, ReadRecord, expected_in
 from clients.roster import CLIENTS, Client, load
 from inkless.records.header import iter_headers
@@ -15,7 +16,7 @@ Written = Callable[[str], tuple[Client, str]]
 
 
 @pytest.fixture(scope="session")
-def written(broker: BrokerProcess, new_topic_name: Callable[[str], str]) -> Iterator[Written]:
+def written(broker: BrokerProcess, new_topic_name: Callable[[str], str]) -> Written:
     """The client of a module and the topic it has written; it writes only once for all readers."""
     topics: dict[str, str] = {}
 
@@ -27,7 +28,7 @@ def written(broker: BrokerProcess, new_topic_name: Callable[[str], str]) -> Iter
             topics[module] = topic
         return client, topics[module]
 
-    yield written_by
+    return written_by
 
 
 def _timeless(read: ReadRecord) -> ReadRecord:

@@ -5,18 +5,20 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import clients.kafka_python_client  # noqa: F401 - silences the warnings of the imports below
 import pytest
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient, NewTopic, OffsetSpec
-from kafka.errors import (
-    InvalidPartitionsError,
-    MessageSizeTooLargeError,
-    OffsetOutOfRangeError,
-    TopicAlreadyExistsError,
-    UnknownTopicOrPartitionError,
-)
+
 from support.broker_process import BrokerProcess
+from support.kafka_python import (
+    ConfigResource,
+    ConfigResourceType,
+    KafkaAdminClient,
+    KafkaConsumer,
+    KafkaProducer,
+    NewTopic,
+    OffsetSpec,
+    TopicPartition,
+    errors,
+)
 
 SECONDS_MAX = 20.0
 TIMESTAMP_MS = 1_700_000_000_000
@@ -91,7 +93,7 @@ def test_deleted_records_are_gone_and_the_rest_stays(broker: BrokerProcess, topi
     produce(broker, topic, b"0", b"1", b"2", b"3")
     admin.delete_records({TopicPartition(topic, 0): 3})
     assert values_of(broker, topic, start=3, count=1) == [b"3"]
-    with pytest.raises(OffsetOutOfRangeError):
+    with pytest.raises(errors.OffsetOutOfRangeError):
         values_of(broker, topic, start=0, count=1)
 
 
@@ -99,7 +101,7 @@ def test_partitions_can_be_added(topic: str, admin: Any) -> None:
     admin.create_partitions({topic: 4})
     (described,) = admin.describe_topics([topic])
     assert len(described["partitions"]) == 4
-    with pytest.raises(InvalidPartitionsError):
+    with pytest.raises(errors.InvalidPartitionsError):
         admin.create_partitions({topic: 2})
 
 
@@ -123,12 +125,12 @@ def test_the_cluster_is_described(broker: BrokerProcess, admin: Any) -> None:
 
 
 def test_a_topic_is_created_once_and_deleted_once(topic: str, admin: Any) -> None:
-    with pytest.raises(TopicAlreadyExistsError):
+    with pytest.raises(errors.TopicAlreadyExistsError):
         admin.create_topics([NewTopic(topic, 1, 1)])
     assert topic in admin.list_topics()
     admin.delete_topics([topic])
     assert topic not in admin.list_topics()
-    with pytest.raises(UnknownTopicOrPartitionError):
+    with pytest.raises(errors.UnknownTopicOrPartitionError):
         admin.delete_topics([topic])
 
 
@@ -147,7 +149,7 @@ def test_a_record_that_is_too_large_is_refused(
 ) -> None:
     topic = new_topic_name("small-kafka-python")
     admin.create_topics([NewTopic(topic, 1, 1, topic_configs={"max.message.bytes": "1000"})])
-    with pytest.raises(MessageSizeTooLargeError):
+    with pytest.raises(errors.MessageSizeTooLargeError):
         produce(broker, topic, bytes(2000))
     (sent,) = produce(broker, topic, bytes(500))
     assert sent.offset == 0

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+
 from clients.confluent_client import create_topic
 from support.broker_process import BrokerProcess
 from support.recording_producer import Acknowledged, RecordingProducer
@@ -34,9 +35,7 @@ def test_kill_nine_loses_nothing_and_duplicates_nothing(tmp_path: Path, rounds: 
                 time.sleep(random.uniform(0.05, 0.6))
                 broker.kill()
                 broker.start()
-        stored = {
-            partition: stored_values(broker.port, TOPIC, partition) for partition in range(PARTITIONS)
-        }
+        stored = {partition: stored_values(broker.port, TOPIC, partition) for partition in range(PARTITIONS)}
         broker.stop()
 
     for producer in (idempotent, plain):
@@ -61,7 +60,9 @@ def assert_acknowledged_values_are_stored(acknowledged: Sequence[Acknowledged], 
     assert lost == []
 
 
-def assert_exactly_once_in_order(acknowledged: Sequence[Acknowledged], stored: Stored, *, prefix: bytes) -> None:
+def assert_exactly_once_in_order(
+    acknowledged: Sequence[Acknowledged], stored: Stored, *, prefix: bytes
+) -> None:
     """What the producer's values are in a partition is what it sent there, in the order of sending."""
     for partition, values in stored.items():
         kept = [value for value in values if value.startswith(prefix)]

@@ -13,6 +13,7 @@ from inkless.protocol.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
     MetadataRequest,
+    MetadataRequestTopic,
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
@@ -125,6 +126,16 @@ def test_many_requests_in_one_write_are_answered_in_order(broker: BrokerProcess)
         )
         answers = [client.receive_frame() for _ in range(count)]
     assert [struct.unpack_from(">i", answer or b"")[0] for answer in answers] == list(range(count))
+
+
+@pytest.mark.parametrize("version", range(10, 14))
+def test_metadata_of_an_unknown_topic_id_is_an_error_in_every_version(
+    broker: BrokerProcess, version: int
+) -> None:
+    with RawClient(broker.port) as client:
+        request = MetadataRequest([MetadataRequestTopic(b"no such topic id", None)])
+        (topic,) = client.call(request, version).topics
+    assert topic.error_code == ErrorCode.UNKNOWN_TOPIC_ID
 
 
 def test_a_wrong_checksum_fails_its_partition_only(broker: BrokerProcess) -> None:

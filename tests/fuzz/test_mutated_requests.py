@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from clients.confluent_client import create_topic
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from clients.confluent_client import create_topic
 from inkless.protocol.api_keys import ApiKey
 from inkless.protocol.messages import ApiVersionsRequest
 from inkless.server.api_table import API_TABLE, ServedApi

@@ -30,8 +30,6 @@ class BrokerProcess:
         self._options = {
             "listeners": f"PLAINTEXT://{_HOST}:{self.port}",
             "inkless.data.dir": str(folder / "data"),
-            # A killed broker's lease must run out before its successor is let in.
-            "inkless.broker.lease.ms": "500",
             **(options or {}),
         }
         self._process: subprocess.Popen[bytes] | None = None
@@ -80,6 +78,15 @@ class BrokerProcess:
         if not self.log_path.exists():
             return ""
         return self.log_path.read_bytes()[-byte_count:].decode(errors="replace")
+
+    @property
+    def log_length(self) -> int:
+        """In bytes, for `log_since`."""
+        return self.log_path.stat().st_size
+
+    def log_since(self, start: int) -> str:
+        """What the broker wrote after that."""
+        return self.log_path.read_bytes()[start:].decode(errors="replace")
 
     def memory_bytes(self) -> int:
         """Resident set now."""

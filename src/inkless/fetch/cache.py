@@ -73,6 +73,10 @@ class ObjectCache:
     def bytes_used(self) -> int:
         return self._written.bytes_used + self._read.bytes_used
 
+    def __contains__(self, key: str) -> bool:
+        """Without counting as a use."""
+        return key in self._written.entries or key in self._read.entries
+
     def get(self, key: str) -> CachedObject | None:
         entry = self._written.entries.get(key) or self._read.entries.get(key)
         if entry is None:

@@ -13,6 +13,9 @@ from inkless.fetch.reader import RunReader
 from inkless.protocol.error_codes import ErrorCode
 from inkless.settings import FetchSettings
 
+_SHARES_OF_ROOM = 8
+_SHARE_BYTES_MIN = 4 * 1024 * 1024
+
 
 class PartitionBytes(NamedTuple):
     """What one partition of a fetch gets: whole batches with their offsets in place, as views."""
@@ -47,13 +50,19 @@ class Fetcher:
     ) -> list[PartitionBytes]:
         """Answers in the order asked. Returns once `bytes_min` bytes are there, a partition is in error, or
         `wait_ms` have passed. Raises Unavailable when the coordinator does not answer."""
-        bytes_max = max(0, min(bytes_max, self._settings.response_bytes_max))
+        bytes_max = max(0, min(bytes_max, self._response_bytes_max()))
         if not wanted:
             # A session without partitions still waits: its client would otherwise spin.
             await self._clock.sleep(min(wait_ms, self._settings.wait_max_ms) / 1000)
             return []
         found = await self._find_enough(wanted, bytes_max=bytes_max, bytes_min=bytes_min, wait_ms=wait_ms)
-        return await self._read(found)
+        return await self._read_if_there_is_room(found)
+
+    def _response_bytes_max(self) -> int:
+        """Responses become smaller as memory fills, so that slow consumers, however many, share what there is
+        instead of taking it. Several fetches look at the same room at once, so none takes all of it."""
+        share = max(self._reader.room.bytes_left // _SHARES_OF_ROOM, _SHARE_BYTES_MIN)
+        return min(share, self._settings.response_bytes_max)
 
     async def _find_enough(
         self, wanted: Sequence[FindRequest], *, bytes_max: int, bytes_min: int, wait_ms: int
@@ -67,6 +76,17 @@ class Fetcher:
                 if left_s <= 0 or self._parking.closed or _is_enough(found, bytes_min):
                     return found
                 await place.wait(min(left_s, self._settings.poll_interval_ms / 1000))
+
+    async def _read_if_there_is_room(self, found: Sequence[FindResult]) -> list[PartitionBytes]:
+        """A fetch for which there is no memory in time gets no records, and its client comes back."""
+        room = self._reader.room
+        byte_length = self._reader.bytes_to_read(where for result in found for where in result.coordinates)
+        if not await room.take(byte_length, wait_s=self._settings.read_deadline_ms / 1000):
+            return _by_partition([result._replace(coordinates=()) for result in found], [], {})
+        try:
+            return await self._read(found)
+        finally:
+            room.give_back(byte_length)
 
     async def _read(self, found: Sequence[FindResult]) -> list[PartitionBytes]:
         wanted = [where for result in found for where in result.coordinates]

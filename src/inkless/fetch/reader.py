@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ from inkless.clock import Clock
 from inkless.coordinator.types import Coordinates
 from inkless.errors import CorruptData, Unavailable
 from inkless.fetch.cache import CachedObject, ObjectCache
+from inkless.fetch.room import ReadRoom
 from inkless.fetch.stamping import stamp_run
 from inkless.settings import FetchSettings
 from inkless.storage.contract import ObjectMissing, ObjectStore
@@ -18,6 +19,7 @@ from inkless.storage.contract import ObjectMissing, ObjectStore
 log = logging.getLogger(__name__)
 
 _WHOLE_OBJECT_BYTES_MAX = 32 * 1024 * 1024
+_BYTES_BEYOND_CACHE_MAX = 192 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -55,7 +57,16 @@ class RunReader:
         self._clock = clock
         self._hot_slots = asyncio.Semaphore(settings.hot_reads_max)
         self._cold_slots = asyncio.Semaphore(settings.cold_reads_max)
+        self.room = ReadRoom(pool, bytes_max=settings.cache_bytes_max + _BYTES_BEYOND_CACHE_MAX, clock=clock)
         self.counters = ReaderCounters()
+
+    def bytes_to_read(self, wanted: Iterable[Coordinates]) -> int:
+        """How many bytes reading these would bring into memory."""
+        return sum(
+            where.object_byte_length if self._is_hot(where) else where.byte_end - where.byte_start
+            for where in {where.key: where for where in wanted}.values()
+            if where.key not in self._cache
+        )
 
     def cached(self, where: Coordinates) -> memoryview | None:
         """The bytes if they can be had without waiting."""

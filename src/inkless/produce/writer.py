@@ -16,13 +16,16 @@ from inkless.observability import Histogram
 from inkless.produce.active_object import ActiveObject
 from inkless.produce.append import Append
 from inkless.produce.commit import CommitQueue
-from inkless.produce.rotation import PutAllowance, due_in_s
+from inkless.produce.rotation import PutAllowance, Situation, due_in_s
 from inkless.produce.seal import SealedObject, seal
 from inkless.protocol.error_codes import ErrorCode
 from inkless.settings import ProduceSettings
 from inkless.storage.contract import ObjectStore
 
 log = logging.getLogger(__name__)
+
+_UPLOAD_S_WEIGHT = 0.2
+"""Of the newest upload in the moving average of what they take."""
 
 # All three make a client look for a leader and try again.
 _UPLOAD_FAILED = ErrorCode.KAFKA_STORAGE_ERROR
@@ -82,6 +85,8 @@ class Writer:
         self._active = ActiveObject()
         self._timer: asyncio.TimerHandle | None = None
         self._uploads = TaskOwner("uploads")
+        self._upload_s = 0.0
+        self._answered_at = 0.0
         self._upload_slots = asyncio.Semaphore(settings.uploads_max)
         self._commits = CommitQueue(
             coordinator,
@@ -159,17 +164,24 @@ class Writer:
         if not active:
             return
         now = self._clock.monotonic()
-        running = len(self._uploads)
+        allowed_in_s = self._allowance.wait_s(now)
+        puts_plentiful = self._allowance.is_plentiful
         due_s = due_in_s(
             self._settings,
-            now=now,
-            first_append_at=active.first_append_at,
-            last_append_at=active.last_append_at,
-            uploads_running=running,
+            Situation(
+                now=now,
+                first_append_at=active.first_append_at,
+                last_append_at=active.last_append_at,
+                uploads_running=len(self._uploads),
+                objects_unsettled=self._unsettled_objects,
+                answered_at=self._answered_at,
+                upload_s=self._upload_s,
+                puts_plentiful=puts_plentiful,
+            ),
         )
-        if upload_ended and running == 0:
+        if upload_ended and puts_plentiful and not self._uploads:
             due_s = 0.0
-        wait_s = max(due_s, self._allowance.wait_s(now))
+        wait_s = max(due_s, allowed_in_s)
         if wait_s > 0.0001:
             self._arm(wait_s)
             return
@@ -193,7 +205,9 @@ class Writer:
     async def _upload(self, sealed: SealedObject, uploaded: asyncio.Future[bool]) -> None:
         try:
             async with asyncio.timeout(self._settings.upload_deadline_ms / 1000), self._upload_slots:
+                began_at = self._clock.monotonic()
                 await self._store.put(sealed.commit.key, [sealed.content])
+                self._upload_s += (self._clock.monotonic() - began_at - self._upload_s) * _UPLOAD_S_WEIGHT
         except (Unavailable, TimeoutError) as error:
             log.warning("upload failed", extra={"key": sealed.commit.key, "error": str(error)})
             self.counters.upload_failures += 1
@@ -227,13 +241,15 @@ class Writer:
         self._object_settled(sealed)
 
     def _object_settled(self, sealed: SealedObject) -> None:
-        self.object_age_s.observe(self._clock.monotonic() - sealed.first_append_at)
+        self._answered_at = self._clock.monotonic()
+        self.object_age_s.observe(self._answered_at - sealed.first_append_at)
         self._unsettled_bytes -= sealed.commit.byte_length
         self._unsettled_objects -= 1
         if not self._unsettled_objects:
             self._settled.set()
         while self._drained and not self.saturated:
             self._drained.popleft()()
+        self._rotate_if_due()
 
 
 def _settle_run(appends: Sequence[Append], result: RunResult) -> None:

@@ -39,6 +39,11 @@ class Dispatcher(Protocol):
 
     def dispatch(self, connection: "Connection", frame: Frame) -> None: ...
 
+    @property
+    def memory_is_short(self) -> bool:
+        """Whether requests wait for memory that unread responses may hold."""
+        ...
+
 
 class ConnectionRegistry(Protocol):
     """Keeps track of the connections of a listener."""
@@ -82,6 +87,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._holds = Hold(0)
         self._returns_tried = -1
+        self._written_at = 0.0
         self._unanswered: deque[Exchange] = deque()
         self._flush_scheduled = False
         self._waiting: deque[tuple[Exchange, Coroutine[Any, Any, Any]]] = deque()
@@ -152,6 +158,11 @@ class Connection(asyncio.BufferedProtocol):
     def is_stalled(self, since: float) -> bool:
         """Whether it holds memory for a frame of which nothing more has come, though it is being read."""
         return self._receiver.holds_memory and not self._holds and self.last_active_at < since
+
+    def is_unread(self, since: float) -> bool:
+        """Whether its client has left the latest response lying about since then."""
+        unsent = self._transport is not None and self._transport.get_write_buffer_size() > 0
+        return unsent and self._written_at < since
 
     def expect(self, exchange: Exchange) -> None:
         """Gives the exchange its place in the order of responses."""
@@ -227,6 +238,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.write(b"".join(buffers))
         elif buffers:
             self._transport.writelines(buffers)
+        self._written_at = self._clock.monotonic()
         if self._holds & Hold.IN_FLIGHT and len(unanswered) < self._settings.requests_in_flight_max:
             self.release(Hold.IN_FLIGHT)
 

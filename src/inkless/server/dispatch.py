@@ -66,6 +66,10 @@ class RequestDispatcher:
         else:
             exchange.reply(answer)
 
+    @property
+    def memory_is_short(self) -> bool:
+        return self._broker.reader.room.is_short
+
     def _route(self, api_key: int, version: int) -> Route:
         api = API_TABLE.get(api_key)
         if api is not None and api.version_min <= version <= api.version_max:

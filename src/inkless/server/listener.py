@@ -4,7 +4,7 @@ import asyncio
 import functools
 import logging
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from inkless.buffers import BufferPool
@@ -143,13 +143,18 @@ class Listeners:
                     connection.refuse("idle")
 
     async def _close_stalled(self) -> None:
-        """Takes memory from those who announced a large request and then fell silent, when others need it."""
+        """Takes memory from those who neither send nor read what they asked for, when others need it."""
         while True:
             await self._clock.sleep(_STALL_CHECK_SECONDS)
-            if not any(connection.is_starved for connection in self._connections):
-                continue
-            stalled_since = self._clock.monotonic() - _STALL_SECONDS_MAX
-            for connection in list(self._connections):
-                if connection.is_stalled(stalled_since):
-                    self.counters.stalled_closed += 1
-                    connection.refuse("stalled in the middle of a request")
+            since = self._clock.monotonic() - _STALL_SECONDS_MAX
+            if any(connection.is_starved for connection in self._connections):
+                stalled = [each for each in self._connections if each.is_stalled(since)]
+                self._close_all(stalled, "stalled in the middle of a request")
+            if self._dispatcher.memory_is_short:
+                unread = [each for each in self._connections if each.is_unread(since)]
+                self._close_all(unread, "does not read its responses")
+
+    def _close_all(self, connections: Iterable[Connection], why: str) -> None:
+        for connection in connections:
+            self.counters.stalled_closed += 1
+            connection.refuse(why)

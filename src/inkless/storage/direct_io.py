@@ -24,7 +24,7 @@ _BYTES_MIN: Final = 128 * 1024
 
 
 def write_whole_pages(fd: int, part: Buffer) -> int:
-    """Writes the whole pages of a large, page-aligned buffer where the file stands; returns how many bytes."""
+    """Writes the whole pages of a large, page-aligned buffer where the file stands; returns its bytes."""
     view = memoryview(part).cast("B")
     if not _is_suitable(view, start=0):
         return 0

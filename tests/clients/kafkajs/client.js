@@ -13,8 +13,9 @@ const SECONDS_MAX = 30
 
 function registerCodecs() {
   CompressionCodecs[CompressionTypes.Snappy] = require('kafkajs-snappy')
+  // Frames of other clients do not say how long their content is, which only the streaming decoder accepts.
   const zstd = new Promise((resolve) => {
-    require('zstd-codec').ZstdCodec.run((binding) => resolve(new binding.Simple()))
+    require('zstd-codec').ZstdCodec.run((binding) => resolve(new binding.Streaming()))
   })
   CompressionCodecs[CompressionTypes.ZSTD] = () => ({
     compress: async (encoder) => Buffer.from((await zstd).compress(encoder.buffer)),

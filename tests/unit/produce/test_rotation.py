@@ -1,39 +1,82 @@
 """When an object is closed: quickly when idle, rarely when busy, never later than the interval."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inkless.produce.rotation import PutAllowance, due_in_s
+from inkless.produce.rotation import PutAllowance, Situation, due_in_s
 from inkless.settings import ProduceSettings
 
 SETTINGS = ProduceSettings(settle_ms=2, linger_ms=5, commit_interval_ms=250, uploads_max=4)
 
 
-def due(*, now: float, first: float = 0.0, last: float = 0.0, running: int = 0) -> float:
-    return due_in_s(SETTINGS, now=now, first_append_at=first, last_append_at=last, uploads_running=running)
+IDLE = Situation(
+    now=0.0,
+    first_append_at=0.0,
+    last_append_at=0.0,
+    uploads_running=0,
+    objects_unsettled=0,
+    answered_at=0.0,
+    upload_s=0.0,
+    puts_plentiful=True,
+)
+
+
+def due(**changes: Any) -> float:
+    return due_in_s(SETTINGS, IDLE._replace(**changes))
 
 
 def test_silence_closes_the_object() -> None:
-    assert due(now=0.0, running=1) == pytest.approx(0.002)
-    assert due(now=0.002, running=1) <= 0
+    assert due(now=0.0, uploads_running=1) == pytest.approx(0.002)
+    assert due(now=0.002, uploads_running=1) <= 0
 
 
 def test_a_steady_stream_is_cut_by_the_linger_when_nothing_is_uploading() -> None:
-    assert due(now=0.004, last=0.004) == pytest.approx(0.001)
+    assert due(now=0.004, last_append_at=0.004) == pytest.approx(0.001)
 
 
 def test_a_steady_stream_waits_for_running_uploads() -> None:
-    assert due(now=0.1, last=0.0999, running=1) > 0
+    assert due(now=0.1, last_append_at=0.0999, uploads_running=1) > 0
+
+
+def test_patience_grows_with_what_an_upload_takes() -> None:
+    assert due(now=0.0, uploads_running=1, upload_s=0.08) == pytest.approx(0.005)
+    assert due(now=0.0, last_append_at=0.1, upload_s=0.08) == pytest.approx(0.02)
+
+
+def test_with_few_puts_left_nothing_is_closed_while_an_object_is_on_its_way() -> None:
+    assert due(now=0.1, objects_unsettled=1, puts_plentiful=False) == pytest.approx(0.150)
+    assert due(now=0.1, objects_unsettled=0, puts_plentiful=False) <= 0
+
+
+def test_with_few_puts_left_those_just_answered_are_waited_for() -> None:
+    assert due(now=0.1, answered_at=0.1, puts_plentiful=False) == pytest.approx(0.002)
+    assert due(now=0.1, answered_at=0.1, last_append_at=0.1045, puts_plentiful=False) == pytest.approx(0.005)
+
+
+def test_puts_are_plentiful_until_half_are_used_and_again_when_nearly_all_are_back() -> None:
+    allowance = PutAllowance(10)
+    allowance.wait_s(100.0)
+    for _ in range(5):
+        allowance.take()
+        assert allowance.is_plentiful
+    allowance.take()
+    assert not allowance.is_plentiful
+    allowance.wait_s(100.4)
+    assert not allowance.is_plentiful
+    allowance.wait_s(100.51)
+    assert allowance.is_plentiful
 
 
 def test_without_a_free_upload_only_the_interval_closes_the_object() -> None:
-    assert due(now=0.1, last=0.0, running=4) == pytest.approx(0.150)
+    assert due(now=0.1, last_append_at=0.0, uploads_running=4) == pytest.approx(0.150)
 
 
-@given(last=st.floats(0, 10), running=st.integers(0, 10))
-def test_the_interval_bounds_every_wait(last: float, running: int) -> None:
-    assert due(now=0.25, last=last, running=running) <= 0
+@given(last=st.floats(0, 10), running=st.integers(0, 10), upload_s=st.floats(0, 60))
+def test_the_interval_bounds_every_wait(last: float, running: int, upload_s: float) -> None:
+    assert due(now=0.25, last_append_at=last, uploads_running=running, upload_s=upload_s) <= 0
 
 
 def test_an_unlimited_allowance_never_waits() -> None:

@@ -21,7 +21,6 @@ from inkless.server.context import BrokerContext
 from inkless.server.exchange import Exchange
 from inkless.server.handlers.failures import failure_of
 
-_REBALANCE_TIMEOUT_SINCE = 1
 _KNOWN_MEMBER_ID_SINCE = 4
 _NULL_PROTOCOL_SINCE = 7
 _SKIP_ASSIGNMENT_SINCE = 9
@@ -144,7 +143,6 @@ def _check_session_timeout(broker: BrokerContext, session_timeout_ms: int) -> No
 
 
 def _join_request(broker: BrokerContext, exchange: Exchange, request: JoinGroupRequest) -> JoinRequest:
-    has_rebalance_timeout = exchange.version >= _REBALANCE_TIMEOUT_SINCE
     client_id = exchange.client_id or ""
     return JoinRequest(
         member=MemberIdentity(request.member_id, request.group_instance_id),
@@ -153,8 +151,9 @@ def _join_request(broker: BrokerContext, exchange: Exchange, request: JoinGroupR
         # Tools expect the slash with which Java prints addresses.
         client_host=f"/{exchange.client_host}",
         session_timeout_ms=request.session_timeout_ms,
+        # Clients of version 0 give none.
         rebalance_timeout_ms=(
-            request.rebalance_timeout_ms if has_rebalance_timeout else request.session_timeout_ms
+            request.rebalance_timeout_ms if request.rebalance_timeout_ms > 0 else request.session_timeout_ms
         ),
         protocol_type=request.protocol_type,
         protocols=tuple(ProtocolOffer(each.name, each.metadata) for each in request.protocols),

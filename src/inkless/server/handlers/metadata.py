@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 
 _LEADER_EPOCH = 0
 _PARTITIONS_PER_RESPONSE_MAX = 2000
+_FIRST_VERSION_WITH_NULL_NAMES = 12
+"""In a response; requests may leave out the name from version 10 on."""
 
 
 async def handle_metadata(
@@ -71,6 +73,9 @@ async def _topics(
     # In version 0 no topics means all of them; later that is said by null.
     if request.topics is None or (exchange.version == 0 and not request.topics):
         return [_topic(broker, entry) for entry in broker.directory.all()]
+    if exchange.version < _FIRST_VERSION_WITH_NULL_NAMES:
+        for topic in request.topics:
+            topic.name = topic.name or ""
     return [await _named_topic(broker, request, topic) for topic in request.topics]
 
 
