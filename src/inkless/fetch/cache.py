@@ -1,7 +1,9 @@
 """Whole objects in memory: what this broker wrote, and what it read in.
 
 Two byte-weighted CLOCK pools, so that a consumer who reads through the past cannot push out the tail that
-everybody else is reading. Loads of one object are shared by all who ask for it meanwhile.
+others are reading. Each has a share that is its own; beyond that a pool may use what the other does not need:
+the written pool what is free, the read pool also the place of what was written and never asked for. Loads of
+one object are shared by all who ask for it meanwhile.
 """
 
 import asyncio
@@ -23,23 +25,31 @@ class CachedObject:
 class _ClockPool:
     """Second chance in order of arrival. `bytes_used` counts the capacity of the buffers."""
 
-    __slots__ = ("bytes_max", "bytes_used", "entries")
+    __slots__ = ("bytes_used", "entries", "share_bytes")
 
-    def __init__(self, bytes_max: int) -> None:
-        self.bytes_max = bytes_max
+    def __init__(self, share_bytes: int) -> None:
+        self.share_bytes = share_bytes
         self.bytes_used = 0
         self.entries: dict[str, CachedObject] = {}
 
-    def put(self, key: str, entry: CachedObject) -> None:
-        cost = capacity_of(entry.content)
-        if cost > self.bytes_max or key in self.entries:
-            return
-        while self.bytes_used + cost > self.bytes_max:
-            self._evict_one()
-        self.entries[key] = entry
-        self.bytes_used += cost
+    @property
+    def exceeds_share(self) -> bool:
+        return self.bytes_used > self.share_bytes
 
-    def _evict_one(self) -> None:
+    @property
+    def oldest_is_unused(self) -> bool:
+        return bool(self.entries) and not next(iter(self.entries.values())).referenced
+
+    def add(self, key: str, entry: CachedObject) -> None:
+        self.entries[key] = entry
+        self.bytes_used += capacity_of(entry.content)
+
+    def remove(self, key: str) -> None:
+        entry = self.entries.pop(key, None)
+        if entry is not None:
+            self.bytes_used -= capacity_of(entry.content)
+
+    def evict_one(self) -> None:
         while True:
             key = next(iter(self.entries))
             entry = self.entries.pop(key)
@@ -63,9 +73,9 @@ class ObjectCache:
     """Objects by key; never holds more than `bytes_max` bytes of buffers."""
 
     def __init__(self, *, bytes_max: int, written_share: float) -> None:
-        written_bytes_max = int(bytes_max * written_share)
-        self._written = _ClockPool(written_bytes_max)
-        self._read = _ClockPool(bytes_max - written_bytes_max)
+        self._bytes_max = bytes_max
+        self._written = _ClockPool(int(bytes_max * written_share))
+        self._read = _ClockPool(bytes_max - int(bytes_max * written_share))
         self._loads: dict[str, asyncio.Future[CachedObject]] = {}
         self.counters = CacheCounters()
 
@@ -87,7 +97,12 @@ class ObjectCache:
         return entry
 
     def put_written(self, key: str, entry: CachedObject) -> None:
-        self._written.put(key, entry)
+        self._put(self._written, key, entry)
+
+    def forget(self, key: str) -> None:
+        """Makes the next one who asks read the object in again."""
+        self._written.remove(key)
+        self._read.remove(key)
 
     async def load(self, key: str, read: Callable[[], Awaitable[memoryview]]) -> CachedObject:
         """Reads an object in, once for all who ask while it is under way. A failure reaches all of them and
@@ -106,8 +121,22 @@ class ObjectCache:
             future.exception()
             raise
         else:
-            self._read.put(key, entry)
+            self._put(self._read, key, entry)
             future.set_result(entry)
             return entry
         finally:
             del self._loads[key]
+
+    def _put(self, pool: _ClockPool, key: str, entry: CachedObject) -> None:
+        if key in self or capacity_of(entry.content) > pool.share_bytes:
+            return
+        pool.add(key, entry)
+        while self.bytes_used > self._bytes_max:
+            self._pool_to_shrink(pool).evict_one()
+
+    def _pool_to_shrink(self, growing: _ClockPool) -> _ClockPool:
+        if growing is self._written:
+            return self._read if self._read.exceeds_share else self._written
+        if self._written.exceeds_share or self._written.oldest_is_unused:
+            return self._written
+        return self._read

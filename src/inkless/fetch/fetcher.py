@@ -9,11 +9,13 @@ from inkless.coordinator.contract import BatchCoordinator
 from inkless.coordinator.types import FindRequest, FindResult, PartitionId
 from inkless.errors import CorruptData, Unavailable
 from inkless.fetch.parking import ParkingLot
+from inkless.fetch.plan import affordable
 from inkless.fetch.reader import RunReader
 from inkless.protocol.error_codes import ErrorCode
 from inkless.settings import FetchSettings
 
 _SHARES_OF_ROOM = 8
+_PARTITION_BYTES_MIN = 64 * 1024
 _SHARE_BYTES_MIN = 4 * 1024 * 1024
 
 
@@ -40,6 +42,7 @@ class Fetcher:
         clock: Clock,
     ) -> None:
         self._settings = settings
+        self._read_bytes_max = settings.cache_bytes_max // 2
         self._coordinator = coordinator
         self._reader = reader
         self._parking = parking
@@ -71,16 +74,40 @@ class Fetcher:
         while True:
             # Parked before the find, so that a commit right after it is not missed.
             with self._parking.park(request.partition for request in wanted) as place:
-                found = await self._coordinator.find_batches(wanted, bytes_max=bytes_max)
+                found = await self._find(wanted, bytes_max=bytes_max)
                 left_s = wait_until - self._clock.monotonic()
-                if left_s <= 0 or self._parking.closed or _is_enough(found, bytes_min):
+                if left_s <= 0 or self._parking.closed or _is_enough(wanted, found, bytes_min):
                     return found
                 await place.wait(min(left_s, self._settings.poll_interval_ms / 1000))
+
+    async def _find(self, wanted: Sequence[FindRequest], *, bytes_max: int) -> list[FindResult]:
+        """Every partition gets an equal share first, so that partitions written together are also read
+        together, from the same objects; what some leave is then shared by those that have more."""
+        share = max(bytes_max // len(wanted), _PARTITION_BYTES_MIN)
+        equal = [request._replace(bytes_max=min(request.bytes_max, share)) for request in wanted]
+        found = await self._coordinator.find_batches(equal, bytes_max=bytes_max)
+        left = bytes_max - sum(map(_byte_length, found))
+        cut_short = [
+            place
+            for place, (request, result) in enumerate(zip(wanted, found, strict=True))
+            if request.bytes_max > share and _has_more(request, result)
+        ]
+        if cut_short and left > bytes_max // 2:
+            share += left // len(cut_short)
+            again = [
+                wanted[place]._replace(bytes_max=min(wanted[place].bytes_max, share)) for place in cut_short
+            ]
+            more = await self._coordinator.find_batches(again, bytes_max=bytes_max)
+            for place, result in zip(cut_short, more, strict=True):
+                found[place] = result
+        return found
 
     async def _read_if_there_is_room(self, found: Sequence[FindResult]) -> list[PartitionBytes]:
         """A fetch for which there is no memory in time gets no records, and its client comes back."""
         room = self._reader.room
-        byte_length = self._reader.bytes_to_read(where for result in found for where in result.coordinates)
+        found = affordable(found, cost_of=self._reader.bytes_to_read, bytes_max=self._read_bytes_max)
+        objects = {where.key: where for result in found for where in result.coordinates}
+        byte_length = sum(map(self._reader.bytes_to_read, objects.values()))
         if not await room.take(byte_length, wait_s=self._settings.read_deadline_ms / 1000):
             return _by_partition([result._replace(coordinates=()) for result in found], [], {})
         try:
@@ -105,20 +132,29 @@ class Fetcher:
         return _by_partition(found, views, failures)
 
 
-def _is_enough(found: Sequence[FindResult], bytes_min: int) -> bool:
-    byte_length = 0
-    for result in found:
-        if result.error is not ErrorCode.NONE:
+def _is_enough(wanted: Sequence[FindRequest], found: Sequence[FindResult], bytes_min: int) -> bool:
+    """Whether waiting could bring nothing that matters: there are enough bytes, or an error to be told, or
+    more than the byte limits let through, which are then smaller than the minimum."""
+    for request, result in zip(wanted, found, strict=True):
+        if result.error is not ErrorCode.NONE or _has_more(request, result):
             return True
-        for where in result.coordinates:
-            byte_length += where.byte_end - where.byte_start
-    return byte_length >= max(1, bytes_min)
+    return sum(map(_byte_length, found)) >= max(1, bytes_min)
+
+
+def _byte_length(result: FindResult) -> int:
+    return sum([where.byte_end - where.byte_start for where in result.coordinates])
+
+
+def _has_more(request: FindRequest, result: FindResult) -> bool:
+    """Whether the partition has more than was found in it."""
+    end_offset = result.coordinates[-1].end_offset if result.coordinates else request.offset
+    return result.error is ErrorCode.NONE and end_offset < result.high_watermark
 
 
 def _code_of(failure: BaseException) -> ErrorCode:
     if isinstance(failure, CorruptData):
         return ErrorCode.CORRUPT_MESSAGE
-    if isinstance(failure, Unavailable | ConnectionAbortedError):
+    if isinstance(failure, Unavailable):
         return ErrorCode.KAFKA_STORAGE_ERROR
     raise failure
 

@@ -6,12 +6,16 @@ from typing import Self
 
 from inkless.coordinator.types import PartitionId
 
+_Parked = dict[PartitionId, dict[asyncio.Future[None], None]]
+"""The inner ones are sets that keep the order of arrival."""
+
 
 class ParkingLot:
-    """Futures by partition. A parked fetch is woken by the first commit to any of its partitions."""
+    """Futures by partition. A parked fetch is woken by the first commit to any of its partitions, those that
+    have waited longest first."""
 
     def __init__(self) -> None:
-        self._parked: dict[PartitionId, set[asyncio.Future[None]]] = {}
+        self._parked: _Parked = {}
         self.closed = False
 
     def __len__(self) -> int:
@@ -36,14 +40,12 @@ class ParkingLot:
 class Place:
     """A fetch's place in the lot; leave it in any case, by `with`."""
 
-    def __init__(
-        self, parked: dict[PartitionId, set[asyncio.Future[None]]], partitions: list[PartitionId]
-    ) -> None:
+    def __init__(self, parked: _Parked, partitions: list[PartitionId]) -> None:
         self._parked = parked
         self._partitions = partitions
         self._woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         for partition in partitions:
-            parked.setdefault(partition, set()).add(self._woken)
+            parked.setdefault(partition, {})[self._woken] = None
 
     def __enter__(self) -> Self:
         return self
@@ -51,7 +53,7 @@ class Place:
     def __exit__(self, *_: object) -> None:
         for partition in self._partitions:
             waiting = self._parked[partition]
-            waiting.discard(self._woken)
+            waiting.pop(self._woken, None)
             if not waiting:
                 del self._parked[partition]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
@@ -60,26 +60,28 @@ class RunReader:
         self.room = ReadRoom(pool, bytes_max=settings.cache_bytes_max + _BYTES_BEYOND_CACHE_MAX, clock=clock)
         self.counters = ReaderCounters()
 
-    def bytes_to_read(self, wanted: Iterable[Coordinates]) -> int:
-        """How many bytes reading these would bring into memory."""
-        return sum(
-            where.object_byte_length if self._is_hot(where) else where.byte_end - where.byte_start
-            for where in {where.key: where for where in wanted}.values()
-            if where.key not in self._cache
-        )
+    def bytes_to_read(self, where: Coordinates) -> int:
+        """How many bytes reading this would bring into memory."""
+        if where.key in self._cache:
+            return 0
+        return where.object_byte_length if self._is_hot(where) else where.byte_end - where.byte_start
 
     def cached(self, where: Coordinates) -> memoryview | None:
-        """The bytes if they can be had without waiting."""
+        """The bytes if they can be had without waiting and without checking them first."""
         entry = self._cache.get(where.key)
-        return None if entry is None else self._slice(entry, where)
+        if entry is None or _needs_stamp(entry, where):
+            return None
+        return entry.content[where.byte_start : where.byte_end]
 
     async def read(self, where: Coordinates) -> memoryview:
         entry = self._cache.get(where.key)
         if entry is None:
             if not self._is_hot(where):
                 return await self._read_range(where)
-            entry = await self._cache.load(where.key, lambda: self._read_whole(where))
-        return self._slice(entry, where)
+            entry = await self._load(where)
+        if _needs_stamp(entry, where):
+            self._stamp_cached(entry, where)
+        return entry.content[where.byte_start : where.byte_end]
 
     async def read_all(self, wanted: Sequence[Coordinates]) -> list[memoryview]:
         """Answers in the order asked; reads of different objects run side by side."""
@@ -89,12 +91,21 @@ class RunReader:
         age_ms = self._clock.now_ms() - where.committed_ms
         return age_ms < self._settings.hot_window_ms and where.object_byte_length <= _WHOLE_OBJECT_BYTES_MAX
 
-    def _slice(self, entry: CachedObject, where: Coordinates) -> memoryview:
-        if not where.offsets_in_bytes and where.run_byte_start not in entry.stamped_runs:
-            run = entry.content[where.run_byte_start : where.run_byte_end]
+    async def _load(self, where: Coordinates) -> CachedObject:
+        try:
+            return await self._cache.load(where.key, lambda: self._read_whole(where))
+        except ConnectionAbortedError as error:
+            raise Unavailable(f"the client for whom object {where.key} was being read has left") from error
+
+    def _stamp_cached(self, entry: CachedObject, where: Coordinates) -> None:
+        run = entry.content[where.run_byte_start : where.run_byte_end]
+        try:
             self._stamp(run, where.run_base_offset, where)
-            entry.stamped_runs.add(where.run_byte_start)
-        return entry.content[where.byte_start : where.byte_end]
+        except CorruptData:
+            # Perhaps only this copy was damaged on its way; the next reader shall have another.
+            self._cache.forget(where.key)
+            raise
+        entry.stamped_runs.add(where.run_byte_start)
 
     def _stamp(self, run: memoryview, base_offset: int, where: Coordinates) -> None:
         try:
@@ -130,4 +141,11 @@ class RunReader:
             # Deleted between find and read, after its grace period; asking again finds where the data went.
             self.counters.missing_objects += 1
             raise Unavailable(f"object {where.key} is gone") from error
+        except CorruptData:
+            self.counters.corrupt_runs += 1
+            raise
         self.counters.read_bytes += len(target)
+
+
+def _needs_stamp(entry: CachedObject, where: Coordinates) -> bool:
+    return not where.offsets_in_bytes and where.run_byte_start not in entry.stamped_runs

@@ -12,9 +12,10 @@ from crc32c import crc32c
 from inkless.coordinator.types import Coordinates, RunCommit, RunResult
 from inkless.errors import CorruptData
 from inkless.fetch.cache import CachedObject
-from inkless.records.header import ATTRIBUTES_AT, iter_headers
+from inkless.records.header import ATTRIBUTES_AT, LEADER_EPOCH_AT, iter_headers
 
 _BASE_OFFSET = struct.Struct(">q")
+_LEADER_EPOCH = struct.Struct(">i")
 
 
 def stamp_committed(
@@ -23,6 +24,9 @@ def stamp_committed(
     """What this broker has just written and committed; its batches were checked when they were accepted."""
     entry = CachedObject(content)
     for run, result in zip(runs, results, strict=True):
+        if any(result.base_offsets[index] < 0 for index in result.duplicates):
+            # Committed so long ago that the coordinator no longer knows where: to be looked up when read.
+            continue
         position = run.byte_start
         for facts, base_offset in zip(run.batches, result.base_offsets, strict=True):
             _BASE_OFFSET.pack_into(content, position, base_offset)
@@ -45,7 +49,10 @@ def _starts_after_skips(run: RunCommit, result: RunResult) -> list[int]:
 
 
 def stamp_run(run: memoryview, base_offset: int, where: Coordinates) -> None:
-    """Checks every batch of a run that came from storage and gives it its offset."""
+    """Checks every batch of a run that came from storage and gives it its offset.
+
+    The CRC does not cover the leader epoch, so that is set too; it is always 0.
+    """
     for position, header in iter_headers(run):
         if crc32c(run[position + ATTRIBUTES_AT : position + header.byte_length]) != header.crc:
             raise CorruptData(
@@ -53,4 +60,5 @@ def stamp_run(run: memoryview, base_offset: int, where: Coordinates) -> None:
                 "does not match its CRC-32C"
             )
         _BASE_OFFSET.pack_into(run, position, base_offset)
+        _LEADER_EPOCH.pack_into(run, position + LEADER_EPOCH_AT, 0)
         base_offset += header.last_offset_delta + 1

@@ -223,12 +223,15 @@ class Writer:
         self._rotate_if_due(upload_ended=True)
 
     def _committed(self, sealed: SealedObject, results: Sequence[RunResult]) -> None:
-        self._listener.object_committed(sealed.commit, sealed.content, results)
-        for appends, result in zip(sealed.appends, results, strict=True):
-            self.counters.batches += len(result.base_offsets)
-            self.counters.refused_batches += len(result.errors)
-            _settle_run(appends, result)
-        self._object_settled(sealed)
+        try:
+            self._listener.object_committed(sealed.commit, sealed.content, results)
+        finally:
+            # Whatever befalls the listener, the data is committed and its producers are to be told.
+            for appends, result in zip(sealed.appends, results, strict=True):
+                self.counters.batches += len(result.base_offsets)
+                self.counters.refused_batches += len(result.errors)
+                _settle_run(appends, result)
+            self._object_settled(sealed)
 
     def _failed(self, sealed: SealedObject, *, uploaded: bool) -> None:
         if uploaded:

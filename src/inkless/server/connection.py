@@ -106,6 +106,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        # Requests that are under way keep this object for a while, not the memory of a frame that never ends.
+        self._receiver.abandon()
         self._registry.closed(self)
         if self._running is not None:
             self._running.cancel()

@@ -106,6 +106,10 @@ class FrameReceiver:
         self._begin(pending)
         return not self.starved
 
+    def abandon(self) -> None:
+        """Gives up the memory of a frame that will not be completed."""
+        self._partial = None
+
     def _cut(self, data: memoryview) -> list[Frame]:
         frames: list[Frame] = []
         position = 0

@@ -1,4 +1,4 @@
-"""Storage and coordinator that fail now and then, by a seed, so that a failure that was seen can be seen again.
+"""Storage and coordinator that fail now and then, by a seed, so that what was seen once can be seen again.
 
 Both wrap a real part and keep its contract: what they add is only what the contract allows to happen. An
 answer may come late, may be lost although the work was done, or may never come; bytes may come back damaged.

@@ -36,12 +36,35 @@ def test_an_object_that_was_used_outlives_one_that_was_not() -> None:
     assert cache.get("b") is None
 
 
-async def test_what_is_read_in_does_not_push_out_what_was_written() -> None:
+async def test_what_is_read_in_does_not_push_out_the_tail_that_others_read() -> None:
     cache = ObjectCache(bytes_max=4 * UNIT, written_share=0.5)
-    cache.put_written("written", entry())
+    for key in ("tail", "tail too"):
+        cache.put_written(key, entry())
+        cache.get(key)
     for key in range(20):
         await cache.load(str(key), read_units)
-    assert cache.get("written") is not None
+    assert cache.get("tail") is not None
+    assert cache.get("tail too") is not None
+
+
+async def test_what_is_read_in_takes_the_place_of_what_nobody_asked_for() -> None:
+    cache = ObjectCache(bytes_max=4 * UNIT, written_share=0.5)
+    for key in "abcd":
+        cache.put_written(key, entry())
+    for number in range(4):
+        await cache.load(str(number), read_units)
+    assert all(cache.get(str(number)) is not None for number in range(4))
+
+
+async def test_what_is_written_takes_back_the_share_of_the_written() -> None:
+    cache = ObjectCache(bytes_max=4 * UNIT, written_share=0.5)
+    for number in range(4):
+        await cache.load(str(number), read_units)
+    for key in "ab":
+        cache.put_written(key, entry())
+    assert all(cache.get(key) is not None for key in "ab23")
+    cache.put_written("c", entry())
+    assert all(cache.get(key) is not None for key in "23")
 
 
 async def read_units() -> memoryview:
