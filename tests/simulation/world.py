@@ -79,7 +79,8 @@ class World:
         self.history = History()
         self.trace: list[tuple[object, ...]] = []
         self._broken: list[Broken] = []
-        self._tickets: set[Ticket] = set()
+        # A set that keeps its order, since those who wait are woken in it.
+        self._tickets: dict[Ticket, None] = {}
         self._batches_made = 0
         self.core = self._start()
 
@@ -128,14 +129,14 @@ class World:
     def send(self, partition: PartitionId, content: bytes, facts: BatchFacts, *, connection: int) -> Ticket:
         ticket = Ticket(Attempt(partition, content, facts, connection), self._answered)
         self.history.sent(ticket.attempt)
-        self._tickets.add(ticket)
+        self._tickets[ticket] = None
         self.core.append(Append(partition, bytearray(content), [facts], ticket, 0))
         return ticket
 
     def _answered(self, ticket: Ticket, error: ErrorCode, base_offset: int) -> None:
         attempt = ticket.attempt
         self._note("answered", attempt.partition.index, attempt.facts[3:], error.name, base_offset)
-        self._tickets.discard(ticket)
+        self._tickets.pop(ticket, None)
         try:
             self.history.answered(attempt, error, base_offset)
         except Broken as broken:

@@ -1,4 +1,4 @@
-"""Whole objects in memory: what this broker wrote, and what it read in.
+"""Objects in memory: what this broker wrote, and what it read in.
 
 Two byte-weighted CLOCK pools, so that a consumer who reads through the past cannot push out the tail that
 others are reading. Each has a share that is its own; beyond that a pool may use what the other does not need:
@@ -11,15 +11,23 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from inkless.buffers import capacity_of
+from inkless.coordinator.types import Coordinates
 
 
 @dataclass(slots=True, eq=False)
 class CachedObject:
-    """An object's bytes, writable; `stamped_runs` are the starts of the runs that carry their offsets."""
+    """An object's bytes from `byte_start` on, writable; all of them, or those of a large run.
+
+    `stamped_runs` are the starts of the runs that carry their offsets.
+    """
 
     content: memoryview
+    byte_start: int = 0
     stamped_runs: set[int] = field(default_factory=set)
     referenced: bool = False
+
+    def view(self, where: Coordinates) -> memoryview:
+        return self.content[where.byte_start - self.byte_start : where.byte_end - self.byte_start]
 
 
 class _ClockPool:
@@ -104,7 +112,7 @@ class ObjectCache:
         self._written.remove(key)
         self._read.remove(key)
 
-    async def load(self, key: str, read: Callable[[], Awaitable[memoryview]]) -> CachedObject:
+    async def load(self, key: str, read: Callable[[], Awaitable[CachedObject]]) -> CachedObject:
         """Reads an object in, once for all who ask while it is under way. A failure reaches all of them and
         is not remembered; the one who reads may be cancelled without harm to the others."""
         under_way = self._loads.get(key)
@@ -114,7 +122,7 @@ class ObjectCache:
         future: asyncio.Future[CachedObject] = asyncio.get_running_loop().create_future()
         self._loads[key] = future
         try:
-            entry = CachedObject(await read())
+            entry = await read()
         except BaseException as error:
             # When this one was cancelled, the others get an error that makes their clients ask again.
             future.set_exception(error if isinstance(error, Exception) else ConnectionAbortedError(key))

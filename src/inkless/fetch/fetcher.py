@@ -9,7 +9,7 @@ from inkless.coordinator.contract import BatchCoordinator
 from inkless.coordinator.types import FindRequest, FindResult, PartitionId
 from inkless.errors import CorruptData, Unavailable
 from inkless.fetch.parking import ParkingLot
-from inkless.fetch.plan import affordable
+from inkless.fetch.plan import Plan, plan_reads
 from inkless.fetch.reader import RunReader
 from inkless.protocol.error_codes import ErrorCode
 from inkless.settings import FetchSettings
@@ -82,54 +82,55 @@ class Fetcher:
 
     async def _find(self, wanted: Sequence[FindRequest], *, bytes_max: int) -> list[FindResult]:
         """Every partition gets an equal share first, so that partitions written together are also read
-        together, from the same objects; what some leave is then shared by those that have more."""
+        together, from the same objects. What is left goes to those whose batches are larger than that, or
+        else to all that have more."""
         share = max(bytes_max // len(wanted), _PARTITION_BYTES_MIN)
         equal = [request._replace(bytes_max=min(request.bytes_max, share)) for request in wanted]
         found = await self._coordinator.find_batches(equal, bytes_max=bytes_max)
+        if all(request.bytes_max <= share for request in wanted):
+            return found
         left = bytes_max - sum(map(_byte_length, found))
-        cut_short = [
-            place
-            for place, (request, result) in enumerate(zip(wanted, found, strict=True))
-            if request.bytes_max > share and _has_more(request, result)
-        ]
-        if cut_short and left > bytes_max // 2:
-            share += left // len(cut_short)
-            again = [
-                wanted[place]._replace(bytes_max=min(wanted[place].bytes_max, share)) for place in cut_short
-            ]
-            more = await self._coordinator.find_batches(again, bytes_max=bytes_max)
-            for place, result in zip(cut_short, more, strict=True):
+        hungry = [place for place, request in enumerate(wanted) if _has_more(request, found[place])]
+        empty = [place for place in hungry if not found[place].coordinates]
+        if left <= (0 if empty else bytes_max // 2) or not hungry:
+            return found
+        again = [wanted[place] for place in empty or hungry]
+        for place, result in zip(
+            empty or hungry, await self._coordinator.find_batches(again, bytes_max=left), strict=True
+        ):
+            if result.coordinates:
                 found[place] = result
         return found
 
     async def _read_if_there_is_room(self, found: Sequence[FindResult]) -> list[PartitionBytes]:
         """A fetch for which there is no memory in time gets no records, and its client comes back."""
-        room = self._reader.room
-        found = affordable(found, cost_of=self._reader.bytes_to_read, bytes_max=self._read_bytes_max)
-        objects = {where.key: where for result in found for where in result.coordinates}
-        byte_length = sum(map(self._reader.bytes_to_read, objects.values()))
-        if not await room.take(byte_length, wait_s=self._settings.read_deadline_ms / 1000):
+        reader, room = self._reader, self._reader.room
+        plan = plan_reads(
+            found, unit_for=reader.unit_for, is_cached=reader.is_cached, bytes_max=self._read_bytes_max
+        )
+        if not await room.take(plan.byte_length, wait_s=self._settings.read_deadline_ms / 1000):
             return _by_partition([result._replace(coordinates=()) for result in found], [], {})
         try:
-            return await self._read(found)
+            return await self._read(plan)
         finally:
-            room.give_back(byte_length)
+            room.give_back(plan.byte_length)
 
-    async def _read(self, found: Sequence[FindResult]) -> list[PartitionBytes]:
-        wanted = [where for result in found for where in result.coordinates]
-        views = [self._reader.cached(where) for where in wanted]
+    async def _read(self, plan: Plan) -> list[PartitionBytes]:
+        reader, units = self._reader, plan.units
+        wanted = [where for result in plan.found for where in result.coordinates]
+        views = [reader.cached(where, unit) for where, unit in zip(wanted, units, strict=True)]
         missing = [place for place, view in enumerate(views) if view is None]
         failures: dict[int, ErrorCode] = {}
         if missing:
             read = await asyncio.gather(
-                *(self._reader.read(wanted[i]) for i in missing), return_exceptions=True
+                *(reader.read(wanted[i], units[i]) for i in missing), return_exceptions=True
             )
             for i, outcome in zip(missing, read, strict=True):
                 if isinstance(outcome, memoryview):
                     views[i] = outcome
                 else:
                     failures[i] = _code_of(outcome)
-        return _by_partition(found, views, failures)
+        return _by_partition(plan.found, views, failures)
 
 
 def _is_enough(wanted: Sequence[FindRequest], found: Sequence[FindResult], bytes_min: int) -> bool:

@@ -7,31 +7,48 @@ together, and all that its partitions have in those; the client comes back for t
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from inkless.coordinator.types import Coordinates, FindResult
+from inkless.fetch.units import ReadUnit
 
 
-def affordable(
-    found: Sequence[FindResult], *, cost_of: Callable[[Coordinates], int], bytes_max: int
-) -> list[FindResult]:
-    """Cuts each partition's coordinates before the first that costs more than is left.
+class Plan(NamedTuple):
+    """The coordinates that are to be read, with the unit each is in, and what that brings into memory."""
 
-    `cost_of` says what reading an object brings into memory; 0 when it is there. The first read is always
-    affordable. Partitions come in the order of the request, which clients and sessions rotate.
+    found: list[FindResult]
+    units: list[ReadUnit]
+    byte_length: int
+
+
+def plan_reads(
+    found: Sequence[FindResult],
+    *,
+    unit_for: Callable[[Coordinates], ReadUnit],
+    is_cached: Callable[[Coordinates, ReadUnit], bool],
+    bytes_max: int,
+) -> Plan:
+    """Cuts each partition's coordinates before the first that costs more than is left of `bytes_max`.
+
+    The first read is always affordable. Partitions come in the order of the request, which clients and
+    sessions rotate.
     """
-    paid: set[str] = set()
-    left = bytes_max
-    plan: list[FindResult] = []
+    paid: set[str | None] = set()
+    paid_bytes = 0
+    units: list[ReadUnit] = []
+    planned: list[FindResult] = []
     for result in found:
         kept = 0
         for where in result.coordinates:
-            cost = 0 if where.key in paid else cost_of(where)
-            if cost > left and paid:
-                break
-            if cost:
-                paid.add(where.key)
-                left -= cost
+            unit = unit_for(where)
+            is_free = (unit.cache_key is not None and unit.cache_key in paid) or is_cached(where, unit)
+            if not is_free:
+                if paid_bytes and paid_bytes + unit.byte_length > bytes_max:
+                    break
+                paid.add(unit.cache_key)
+                paid_bytes += unit.byte_length
+            units.append(unit)
             kept += 1
         whole = kept == len(result.coordinates)
-        plan.append(result if whole else result._replace(coordinates=result.coordinates[:kept]))
-    return plan
+        planned.append(result if whole else result._replace(coordinates=result.coordinates[:kept]))
+    return Plan(planned, units, paid_bytes)

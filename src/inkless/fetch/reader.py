@@ -1,8 +1,7 @@
-"""Bytes for coordinates: from the cache, from a whole object read in, or from ranges of an old one."""
+"""Bytes for coordinates: from the cache, or from storage."""
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
@@ -13,12 +12,12 @@ from inkless.errors import CorruptData, Unavailable
 from inkless.fetch.cache import CachedObject, ObjectCache
 from inkless.fetch.room import ReadRoom
 from inkless.fetch.stamping import stamp_run
+from inkless.fetch.units import ReadUnit, unit_for
 from inkless.settings import FetchSettings
 from inkless.storage.contract import ObjectMissing, ObjectStore
 
 log = logging.getLogger(__name__)
 
-_WHOLE_OBJECT_BYTES_MAX = 32 * 1024 * 1024
 _BYTES_BEYOND_CACHE_MAX = 192 * 1024 * 1024
 
 
@@ -36,9 +35,8 @@ class ReaderCounters:
 class RunReader:
     """Reads runs; `Unavailable` where storage does not answer, `CorruptData` where it answers wrong.
 
-    Young objects are read whole, once, since their other partitions are about to be asked for too. Old ones
-    are read by range, under a limit of their own and past the cache, so that a backfill takes neither the
-    connections nor the memory of those who read at the tail.
+    How much is read at once is decided by `units`. Old objects have a limit of reads of their own, so that a
+    backfill does not take the connections of those who read at the tail.
     """
 
     def __init__(
@@ -60,50 +58,62 @@ class RunReader:
         self.room = ReadRoom(pool, bytes_max=settings.cache_bytes_max + _BYTES_BEYOND_CACHE_MAX, clock=clock)
         self.counters = ReaderCounters()
 
-    def bytes_to_read(self, where: Coordinates) -> int:
-        """How many bytes reading this would bring into memory."""
-        if where.key in self._cache:
-            return 0
-        return where.object_byte_length if self._is_hot(where) else where.byte_end - where.byte_start
+    def unit_for(self, where: Coordinates) -> ReadUnit:
+        return unit_for(where, self._settings, self._clock.now_ms())
 
-    def cached(self, where: Coordinates) -> memoryview | None:
+    def is_cached(self, where: Coordinates, unit: ReadUnit) -> bool:
+        return where.key in self._cache or (unit.cache_key is not None and unit.cache_key in self._cache)
+
+    def cached(self, where: Coordinates, unit: ReadUnit) -> memoryview | None:
         """The bytes if they can be had without waiting and without checking them first."""
-        entry = self._cache.get(where.key)
-        if entry is None or _needs_stamp(entry, where):
-            return None
-        return entry.content[where.byte_start : where.byte_end]
+        entry = self._entry(where, unit)
+        return None if entry is None or _needs_stamp(entry, where) else entry.view(where)
 
-    async def read(self, where: Coordinates) -> memoryview:
-        entry = self._cache.get(where.key)
+    async def read(self, where: Coordinates, unit: ReadUnit | None = None) -> memoryview:
+        unit = unit or self.unit_for(where)
+        entry = self._entry(where, unit)
         if entry is None:
-            if not self._is_hot(where):
-                return await self._read_range(where)
-            entry = await self._load(where)
+            if unit.cache_key is None:
+                return await self._read_uncached(where, unit)
+            entry = await self._load(where, unit, unit.cache_key)
         if _needs_stamp(entry, where):
-            self._stamp_cached(entry, where)
-        return entry.content[where.byte_start : where.byte_end]
+            self._stamp_cached(entry, where, unit)
+        return entry.view(where)
 
-    async def read_all(self, wanted: Sequence[Coordinates]) -> list[memoryview]:
-        """Answers in the order asked; reads of different objects run side by side."""
-        return list(await asyncio.gather(*(self.read(where) for where in wanted)))
+    def _entry(self, where: Coordinates, unit: ReadUnit) -> CachedObject | None:
+        """What this broker wrote is kept whole, whatever would be read of it."""
+        if unit.cache_key is not None and unit.cache_key != where.key and where.key not in self._cache:
+            return self._cache.get(unit.cache_key)
+        return self._cache.get(where.key)
 
-    def _is_hot(self, where: Coordinates) -> bool:
-        age_ms = self._clock.now_ms() - where.committed_ms
-        return age_ms < self._settings.hot_window_ms and where.object_byte_length <= _WHOLE_OBJECT_BYTES_MAX
+    async def _load(self, where: Coordinates, unit: ReadUnit, cache_key: str) -> CachedObject:
+        async def read() -> CachedObject:
+            content = await self._read_unit(where, unit, slots=self._hot_slots)
+            self.counters.hot_reads += 1
+            return CachedObject(content, byte_start=unit.byte_start)
 
-    async def _load(self, where: Coordinates) -> CachedObject:
         try:
-            return await self._cache.load(where.key, lambda: self._read_whole(where))
+            return await self._cache.load(cache_key, read)
         except ConnectionAbortedError as error:
             raise Unavailable(f"the client for whom object {where.key} was being read has left") from error
 
-    def _stamp_cached(self, entry: CachedObject, where: Coordinates) -> None:
-        run = entry.content[where.run_byte_start : where.run_byte_end]
+    async def _read_uncached(self, where: Coordinates, unit: ReadUnit) -> memoryview:
+        content = await self._read_unit(where, unit, slots=self._cold_slots)
+        self.counters.cold_reads += 1
+        wanted = content[where.byte_start - unit.byte_start :]
+        if not where.offsets_in_bytes:
+            self._stamp(wanted, where.base_offset, where)
+        return wanted
+
+    def _stamp_cached(self, entry: CachedObject, where: Coordinates, unit: ReadUnit) -> None:
+        start, end = where.run_byte_start - entry.byte_start, where.run_byte_end - entry.byte_start
         try:
-            self._stamp(run, where.run_base_offset, where)
+            self._stamp(entry.content[start:end], where.run_base_offset, where)
         except CorruptData:
             # Perhaps only this copy was damaged on its way; the next reader shall have another.
             self._cache.forget(where.key)
+            if unit.cache_key is not None:
+                self._cache.forget(unit.cache_key)
             raise
         entry.stamped_runs.add(where.run_byte_start)
 
@@ -115,18 +125,11 @@ class RunReader:
             log.exception("corrupt run", extra={"key": where.key, "offset": where.run_base_offset})
             raise
 
-    async def _read_whole(self, where: Coordinates) -> memoryview:
-        content = self._pool.lease(where.object_byte_length)
-        await self._read_into(where, 0, content, slots=self._hot_slots)
-        self.counters.hot_reads += 1
-        return content
-
-    async def _read_range(self, where: Coordinates) -> memoryview:
-        content = self._pool.lease(where.byte_end - where.byte_start)
-        await self._read_into(where, where.byte_start, content, slots=self._cold_slots)
-        self.counters.cold_reads += 1
-        if not where.offsets_in_bytes:
-            self._stamp(content, where.base_offset, where)
+    async def _read_unit(
+        self, where: Coordinates, unit: ReadUnit, *, slots: AbstractAsyncContextManager[None]
+    ) -> memoryview:
+        content = self._pool.lease(unit.byte_length)
+        await self._read_into(where, unit.byte_start, content, slots=slots)
         return content
 
     async def _read_into(

@@ -67,8 +67,8 @@ async def test_what_is_written_takes_back_the_share_of_the_written() -> None:
     assert all(cache.get(key) is not None for key in "23")
 
 
-async def read_units() -> memoryview:
-    return memoryview(bytearray(UNIT))
+async def read_units() -> CachedObject:
+    return entry()
 
 
 async def test_an_object_is_read_once_for_all_who_ask() -> None:
@@ -76,11 +76,11 @@ async def test_an_object_is_read_once_for_all_who_ask() -> None:
     reads = 0
     release = asyncio.Event()
 
-    async def read() -> memoryview:
+    async def read() -> CachedObject:
         nonlocal reads
         reads += 1
         await release.wait()
-        return memoryview(bytearray(UNIT))
+        return entry()
 
     waiting = [asyncio.ensure_future(cache.load("key", read)) for _ in range(10)]
     await asyncio.sleep(0)
@@ -94,7 +94,7 @@ async def test_a_failed_read_reaches_everybody_and_is_not_remembered() -> None:
     cache = ObjectCache(bytes_max=4 * UNIT, written_share=0.5)
     release = asyncio.Event()
 
-    async def fail() -> memoryview:
+    async def fail() -> CachedObject:
         await release.wait()
         raise OSError("no")
 
@@ -109,7 +109,7 @@ async def test_the_reader_s_cancellation_does_not_leave_the_others_waiting() -> 
     cache = ObjectCache(bytes_max=4 * UNIT, written_share=0.5)
     started = asyncio.Event()
 
-    async def hang() -> memoryview:
+    async def hang() -> CachedObject:
         started.set()
         await asyncio.Event().wait()
         raise AssertionError
