@@ -49,6 +49,8 @@ _BATCHES_KEPT = 32
 class Sink:
     """Answers every request at once. It keeps a few batches, to have something to serve."""
 
+    memory_is_short = False
+
     def __init__(self, partition_count: int) -> None:
         self.port = 0
         self._partition_count = partition_count

@@ -95,9 +95,11 @@ class Fetcher:
         if left <= (0 if empty else bytes_max // 2) or not hungry:
             return found
         again = [wanted[place] for place in empty or hungry]
-        for place, result in zip(
-            empty or hungry, await self._coordinator.find_batches(again, bytes_max=left), strict=True
-        ):
+        more = await self._coordinator.find_batches(again, bytes_max=left)
+        if sum(map(_byte_length, more)) > left:
+            # Every find gives a batch, however large; this response has some already.
+            return found
+        for place, result in zip(empty or hungry, more, strict=True):
             if result.coordinates:
                 found[place] = result
         return found

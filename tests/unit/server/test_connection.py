@@ -1,4 +1,4 @@
-"""A connection's promises: responses in request order, few writes, and no reading while something is short."""
+"""A connection's promises: responses in request order, few writes, no reading while something is short."""
 
 import asyncio
 import struct
@@ -28,7 +28,7 @@ class FakeTransport(asyncio.Transport):
         super().__init__({"peername": ("192.0.2.1", 5)})
         self.protocol: Connection | None = None
         self.written: list[bytes] = []
-        self.is_reading_now = True
+        self._is_reading = True
         self.unsent_bytes = 0
         self.write_limit_bytes = 0
         self.closed = False
@@ -46,13 +46,16 @@ class FakeTransport(asyncio.Transport):
     def get_write_buffer_size(self) -> int:
         return self.unsent_bytes
 
+    def is_reading(self) -> bool:
+        return self._is_reading
+
     def pause_reading(self) -> None:
-        assert self.is_reading_now, "asyncio raises when reading is paused twice"
-        self.is_reading_now = False
+        assert self._is_reading, "asyncio raises when reading is paused twice"
+        self._is_reading = False
 
     def resume_reading(self) -> None:
-        assert not self.is_reading_now, "asyncio raises when reading was not paused"
-        self.is_reading_now = True
+        assert not self._is_reading, "asyncio raises when reading was not paused"
+        self._is_reading = True
 
     def is_closing(self) -> bool:
         return self.closed or self.aborted
@@ -189,15 +192,15 @@ async def test_a_request_without_a_response_does_not_stop_those_behind_it(client
 async def test_too_many_unanswered_requests_stop_the_reading_until_one_is_answered() -> None:
     client = Client(in_flight_max=3)
     client.send(b"a", b"b")
-    assert client.transport.is_reading_now
+    assert client.transport.is_reading()
     client.send(b"c")
-    assert not client.transport.is_reading_now
+    assert not client.transport.is_reading()
     client.answer(2, b"third")
     await turns()
-    assert not client.transport.is_reading_now
+    assert not client.transport.is_reading()
     client.answer(0, b"first")
     await turns()
-    assert client.transport.is_reading_now
+    assert client.transport.is_reading()
 
 
 async def test_reading_goes_on_only_when_every_reason_against_it_is_gone(client: Client) -> None:
@@ -205,17 +208,17 @@ async def test_reading_goes_on_only_when_every_reason_against_it_is_gone(client:
         client.connection.hold(reason)
         client.connection.hold(reason)
     for reason in Hold:
-        assert not client.transport.is_reading_now
+        assert not client.transport.is_reading()
         client.connection.release(reason)
         client.connection.release(reason)
-    assert client.transport.is_reading_now
+    assert client.transport.is_reading()
 
 
 async def test_a_closing_connection_is_not_read_again(client: Client) -> None:
     client.connection.hold(Hold.PRODUCE)
     client.connection.close()
     client.connection.release(Hold.PRODUCE)
-    assert not client.transport.is_reading_now
+    assert not client.transport.is_reading()
     assert client.transport.closed
 
 
@@ -229,13 +232,13 @@ async def test_a_client_that_does_not_read_is_neither_read_nor_worked_for(client
     client.dispatcher.coroutines[b"work"] = work
     assert client.transport.write_limit_bytes == ServerSettings().write_buffer_bytes_max
     client.connection.pause_writing()
-    assert not client.transport.is_reading_now
+    assert not client.transport.is_reading()
     client.send(b"work")
     await turns()
     assert started == []
     client.connection.resume_writing()
     await turns()
-    assert client.transport.is_reading_now
+    assert client.transport.is_reading()
     assert client.transport.written == [b"done"]
 
 
@@ -340,11 +343,11 @@ async def test_a_frame_without_memory_stops_the_reading_until_some_comes_back(cl
     frame = bytes(RECEIVE_BYTES_MAX // 2)
     stream = struct.pack(">i", len(frame)) + frame
     client.send_bytes(stream[:1000])
-    assert not client.transport.is_reading_now
+    assert not client.transport.is_reading()
     assert client.connection.is_starved
     del held
     await turns()
-    assert client.transport.is_reading_now
+    assert client.transport.is_reading()
     client.send_bytes(stream[1000:])
     assert client.dispatcher.frames == [frame]
 
@@ -364,7 +367,7 @@ async def test_memory_that_a_starved_client_no_longer_wants_goes_to_the_next(cli
     client.connection.connection_lost(None)
     del held
     await turns()
-    assert other.transport.is_reading_now
+    assert other.transport.is_reading()
 
 
 async def test_the_memory_of_a_frame_that_never_ends_comes_back_when_its_client_leaves(
