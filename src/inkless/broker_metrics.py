@@ -57,6 +57,11 @@ def _publish_server(registry: MetricsRegistry, parts: Measured) -> None:
         "Connections closed for want of requests.",
         lambda: listeners.counters.idle_closed,
     )
+    registry.counter(
+        "inkless.connections.stalled.closed",
+        "Connections closed because they held memory that others waited for.",
+        lambda: listeners.counters.stalled_closed,
+    )
     registry.labelled_counter(
         "inkless.requests",
         "Requests by API.",
@@ -131,7 +136,7 @@ def _publish_fetch(
     registry.gauge("inkless.cache.bytes", "Buffers held by the cache.", lambda: cache.bytes_used)
     registry.counter(
         "inkless.consume.hot.reads",
-        "Young objects read whole from storage.",
+        "Reads of young objects, whole or a large run of them.",
         lambda: reader.counters.hot_reads,
     )
     registry.counter(
@@ -189,6 +194,7 @@ def _publish_cluster(registry: MetricsRegistry, parts: Measured) -> None:
     registry.gauge(
         "inkless.brokers", "Living brokers this broker knows.", lambda: len(context.membership.brokers)
     )
+    registry.gauge("inkless.groups", "Consumer groups this broker coordinates.", lambda: len(context.groups))
     registry.gauge(
         "inkless.fetch.sessions", "Incremental fetch sessions.", lambda: len(context.fetch_sessions)
     )

@@ -62,7 +62,9 @@ class RunningBroker:
 
     @property
     def bootstrap(self) -> str:
-        return f"{self.listeners[0].host}:{self.listeners[0].port}"
+        """Where a client on this machine reaches the broker."""
+        host = self.listeners[0].host
+        return f"{'127.0.0.1' if host in _ANY_HOSTS else host}:{self.listeners[0].port}"
 
     async def stop(self) -> None:
         """Takes nothing more, finishes and answers what was taken, closes."""
@@ -86,7 +88,12 @@ async def start_broker(
             store = open_store(settings.storage, clock, meter)
             resources.push_async_callback(store.close)
         if control_plane is None:
-            control_plane = await open_control_plane(settings.control_plane.url, clock=clock, entropy=entropy)
+            control_plane = await open_control_plane(
+                settings.control_plane.url,
+                clock=clock,
+                entropy=entropy,
+                deadline_ms=settings.control_plane.deadline_ms,
+            )
             resources.push_async_callback(control_plane.close)
         return await _start(settings, _Outside(store, meter, control_plane, clock, entropy), resources)
 
@@ -179,7 +186,7 @@ async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStac
     upkeep.start()
     resources.push_async_callback(_drain, listeners, writer, parking, groups)
     await listeners.start(bound)
-    metrics_address = await _serve_metrics(settings, metrics, resources)
+    metrics_address = await _serve_metrics(settings, metrics, membership, resources)
     return RunningBroker(
         settings=settings,
         cluster_id=context.cluster_id,
@@ -191,12 +198,12 @@ async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStac
 
 
 async def _serve_metrics(
-    settings: Settings, metrics: MetricsRegistry, resources: AsyncExitStack
+    settings: Settings, metrics: MetricsRegistry, membership: Membership, resources: AsyncExitStack
 ) -> HostPort | None:
     address = settings.server.metrics_address
     if address is None:
         return None
-    server = MetricsServer(metrics, healthy=lambda: True)
+    server = MetricsServer(metrics, healthy=lambda: membership.holds_lease)
     port = await server.start(address.host, address.port)
     resources.push_async_callback(server.close)
     return HostPort(address.host, port)

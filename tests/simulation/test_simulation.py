@@ -15,7 +15,7 @@ from simulation.model_coordinator import ModelCoordinator
 from simulation.virtual_time import VirtualClock, VirtualLoop
 from simulation.world import PARTITIONS, Faults, IdempotentProducer, World
 
-SEEDS = os.environ.get("INKLESS_SIMULATION_SEEDS", ",".join(map(str, range(12))))
+SEEDS = os.environ.get("INKLESS_SIMULATION_SEEDS", ",".join(map(str, range(8))))
 DURATION_S = 4.0
 WEATHER = (
     Faults(),

@@ -1,6 +1,9 @@
 """`inkless serve`: one broker in the foreground."""
 
 import errno
+import os
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +64,15 @@ def serve(*, config_path: Path | None, overrides: tuple[tuple[str, str], ...]) -
 
 def print_banner(broker: "RunningBroker", settings: "Settings") -> None:
     """What a newcomer needs next; on stderr, as everything that is no answer."""
-    click.echo(banner(broker.bootstrap, cluster_id=broker.cluster_id, data=data_place(settings)), err=True)
+    text = banner(
+        broker.bootstrap, cluster_id=broker.cluster_id, data=data_place(settings), command=this_command()
+    )
+    click.echo(text, err=True)
+
+
+def this_command() -> str:
+    """How the user calls us: by name where the shell finds it, else as it was called now."""
+    return "inkless" if shutil.which("inkless") else os.path.relpath(sys.argv[0])
 
 
 def data_place(settings: "Settings") -> str:
@@ -70,7 +81,7 @@ def data_place(settings: "Settings") -> str:
     return str(settings.data_dir) if url.startswith("file:") else url
 
 
-def banner(bootstrap: str, *, cluster_id: str, data: str) -> str:
+def banner(bootstrap: str, *, cluster_id: str, data: str, command: str = "inkless") -> str:
     """The lines printed once the broker accepts connections."""
     elsewhere = "" if bootstrap == "127.0.0.1:9092" else f" -b {bootstrap}"
     return "\n".join(
@@ -78,8 +89,8 @@ def banner(bootstrap: str, *, cluster_id: str, data: str) -> str:
             f"inkless is ready on {bootstrap}",
             f"  data     {data}",
             f"  cluster  {cluster_id}",
-            f"  try      inkless produce{elsewhere} greetings 'hello world'",
-            f"           inkless consume{elsewhere} greetings --from-beginning",
+            f"  try      {command} produce{elsewhere} greetings 'hello world'",
+            f"           {command} consume{elsewhere} greetings --from-beginning",
             "  stop     Ctrl-C",
         ]
     )

@@ -39,6 +39,7 @@ class Membership:
         self._lease_ms = lease_ms
         self._clock = clock
         self._brokers: Sequence[BrokerRegistration] = [registration]
+        self._held_until = 0.0
         self._tasks = TaskOwner("membership", tasks_max=1)
 
     @property
@@ -49,6 +50,11 @@ class Membership:
     def brokers(self) -> Sequence[BrokerRegistration]:
         """The living ones by id, this one always among them."""
         return self._brokers
+
+    @property
+    def holds_lease(self) -> bool:
+        """Whether others count this broker among the living; false too while the database is out of reach."""
+        return self._clock.monotonic() < self._held_until
 
     @property
     def controller_id(self) -> int:
@@ -81,24 +87,34 @@ class Membership:
         out; a holder that lives renews within that time and keeps it."""
         patience_s = self._lease_ms / 1000 * _LEASES_WAITED
         deadline = self._clock.monotonic() + patience_s
+        waiting = False
         while True:
             try:
-                await self._metadata.register_broker(self._registration, lease_ms=self._lease_ms)
+                await self._renew()
             except RequestError as error:
                 if error.code is not ErrorCode.DUPLICATE_BROKER_REGISTRATION:
                     raise
                 if self._clock.monotonic() >= deadline:
                     raise
-                log.warning("waiting for the lease of this node id to run out", extra={"error": str(error)})
+                if not waiting:
+                    log.warning(
+                        "waiting for the lease of this node id to run out", extra={"error": str(error)}
+                    )
+                waiting = True
                 await self._clock.sleep(self._lease_ms / 1000 / _TRIES_PER_LEASE)
             else:
                 return
+
+    async def _renew(self) -> None:
+        asked_at = self._clock.monotonic()
+        await self._metadata.register_broker(self._registration, lease_ms=self._lease_ms)
+        self._held_until = asked_at + self._lease_ms / 1000
 
     async def _keep_renewing(self) -> None:
         while True:
             await self._clock.sleep(self._lease_ms / 1000 / _RENEWALS_PER_LEASE)
             try:
-                await self._metadata.register_broker(self._registration, lease_ms=self._lease_ms)
+                await self._renew()
                 await self.refresh()
             except InklessError as error:
                 log.warning("lease not renewed, trying again", extra={"error": str(error)})

@@ -10,11 +10,18 @@ from inkless.coordinator.sqlite.settings import SqliteSettings
 from inkless.errors import ConfigurationError
 
 _KEY = "inkless.control.plane.url"
+_DEADLINE_MS = 10_000
 
 
-async def open_control_plane(url: str, *, clock: Clock, entropy: Entropy) -> ControlPlane:
-    """Opens the control plane that the URL names; for SQLite the file is made when it is missing."""
-    return await SqliteControlPlane.open(SqliteSettings(sqlite_path(url)), clock=clock, entropy=entropy)
+async def open_control_plane(
+    url: str, *, clock: Clock, entropy: Entropy, deadline_ms: int = _DEADLINE_MS
+) -> ControlPlane:
+    """Opens the control plane that the URL names; for SQLite the file is made when it is missing.
+
+    A call that has no answer after `deadline_ms` raises Unavailable.
+    """
+    settings = SqliteSettings(sqlite_path(url), call_timeout_ms=deadline_ms, busy_timeout_ms=deadline_ms // 2)
+    return await SqliteControlPlane.open(settings, clock=clock, entropy=entropy)
 
 
 def sqlite_path(url: str) -> Path:

@@ -13,8 +13,9 @@ class ControlPlaneSettings:
     url: str = setting(
         "inkless.control.plane.url",
         "",
-        Text("sqlite:///path, postgresql://host:port/database or inkless://host:port"),
-        "Where the Batch Coordinator and the cluster metadata are.",
+        Text("sqlite:///path/to/file.db"),
+        "Where the Batch Coordinator and the cluster metadata are; a broker refuses to start on any other "
+        "kind of URL.",
         aliases=("inkless.control.plane.connection.string",),
         derived="sqlite://<inkless.data.dir>/control-plane.db",
         # It may hold a password.

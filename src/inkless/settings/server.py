@@ -102,7 +102,7 @@ class ServerSettings:
         "inkless.connection.receive.buffer.bytes",
         64 * KIB,
         byte_count(4 * KIB, 16 * MIB),
-        "The buffer each connection reads into.",
+        "The buffer that all connections read into; a request that arrives in parts gets memory of its own.",
     )
     write_buffer_bytes_max: int = setting(
         "inkless.connection.write.buffer.max.bytes",

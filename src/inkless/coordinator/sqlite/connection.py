@@ -15,6 +15,7 @@ from typing import Any
 
 from inkless.errors import ConfigurationError, InvariantViolated, Unavailable
 
+_PAGE_CACHE_KIB = 16 * 1024
 _OLDEST_VERSION = (3, 37, 0)
 """The first with STRICT tables."""
 
@@ -52,7 +53,7 @@ def connect(path: Path, *, busy_timeout_ms: int) -> sqlite3.Connection:
     )
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA cache_size = -65536")
+    connection.execute(f"PRAGMA cache_size = -{_PAGE_CACHE_KIB}")
     return connection
 
 
