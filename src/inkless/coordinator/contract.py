@@ -19,8 +19,11 @@ from inkless.coordinator.types import (
     GroupFence,
     NewTopic,
     ObjectCommit,
+    ObjectId,
     OffsetBounds,
     PartitionId,
+    RetentionLimit,
+    RetentionResult,
     RunResult,
     StoredGroup,
     TimestampHit,
@@ -72,8 +75,42 @@ class BatchCoordinator(Protocol):
         start are forgotten, objects that nothing refers to any more are recorded for deletion."""
         ...
 
+
+class Housekeeping(Protocol):
+    """What keeps storage and database from growing for ever. Every call does a bounded amount of work and may
+    be made by any broker; `acquire_duty` keeps them from doing the same at the same time."""
+
+    async def acquire_duty(self, duty: str, holder: bytes, *, lease_ms: int) -> bool:
+        """Takes or renews the lease of a named duty; false while another holder has it."""
+        ...
+
+    async def release_duty(self, duty: str, holder: bytes) -> None:
+        """Gives it back; not an error when it is another's by now."""
+        ...
+
+    async def apply_retention(self, limits: Sequence[RetentionLimit]) -> list[RetentionResult]:
+        """Moves log starts forward past the runs that a limit no longer covers, never past the high watermark
+        and never into a run; answers in the order asked. A call may stop short after a bounded number of runs:
+        the next one goes on. Runs and objects are treated as by `delete_records`."""
+        ...
+
     async def unreferenced_objects(self, *, since_before_ms: int, count_max: int) -> list[UnreferencedObject]:
         """Up to `count_max` objects that nothing has referred to since before a time, oldest first."""
+        ...
+
+    async def forget_objects(self, object_ids: Sequence[ObjectId]) -> int:
+        """Removes the records of objects that are gone from storage, unless something refers to them; gives how
+        many were removed."""
+        ...
+
+    async def condemn_objects(self, object_ids: Sequence[ObjectId]) -> list[ObjectId]:
+        """Of the given objects those that were never committed, each of which can never be from now on: what a
+        deletion of orphans must know before it touches storage. A condemned object is listed by
+        `unreferenced_objects` like any other, from the time it was condemned."""
+        ...
+
+    async def expire_producers(self, *, unused_before_ms: int, count_max: int) -> int:
+        """Forgets up to `count_max` producer states that no commit has used since; gives how many."""
         ...
 
 
@@ -188,7 +225,7 @@ class GroupStore(Protocol):
         ...
 
 
-class ControlPlane(BatchCoordinator, ClusterMetadata, GroupStore, Protocol):
+class ControlPlane(BatchCoordinator, Housekeeping, ClusterMetadata, GroupStore, Protocol):
     """All of it behind one connection, as every backend offers it."""
 
     async def close(self) -> None:

@@ -68,6 +68,7 @@ class RunResult(NamedTuple):
     committed before, the one it was given then (-1 when it is too old to be known); -1 for a refused batch.
     `errors` maps the index of every refused batch to its code:
     UNKNOWN_TOPIC_OR_PARTITION, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH,
+    KAFKA_STORAGE_ERROR (the object was condemned as an orphan before its commit came),
     DUPLICATE_SEQUENCE_NUMBER (a retry older than the last five batches).
     `duplicates` holds the indexes of the retries: they take no offsets, their bytes are never read.
     """
@@ -153,6 +154,24 @@ class DeleteRecordsRequest(NamedTuple):
 
 class DeleteRecordsResult(NamedTuple):
     """`error` is NONE, UNKNOWN_TOPIC_OR_PARTITION or OFFSET_OUT_OF_RANGE (above the high watermark)."""
+
+    partition: PartitionId
+    error: ErrorCode
+    log_start_offset: int
+
+
+class RetentionLimit(NamedTuple):
+    """What of a partition is too old or too much; -1 means no limit."""
+
+    partition: PartitionId
+    keep_since_ms: int
+    """Runs whose greatest timestamp is smaller go, from the start of the log up to the first that stays."""
+    bytes_max: int
+    """Runs go from the start of the log while what is left behind them is at least this much."""
+
+
+class RetentionResult(NamedTuple):
+    """`error` is NONE or UNKNOWN_TOPIC_OR_PARTITION; `log_start_offset` is the one after the call."""
 
     partition: PartitionId
     error: ErrorCode
