@@ -25,6 +25,7 @@ from inkless.fetch.parking import ParkingLot
 from inkless.fetch.reader import RunReader
 from inkless.fetch.sessions import FetchSessions
 from inkless.fetch.tail import Tail
+from inkless.fetch.timestamps import TimestampSearch
 from inkless.groups.coordinator import GroupCoordinator
 from inkless.groups.offsets import GroupOffsets
 from inkless.groups.upkeep import GroupUpkeep
@@ -159,6 +160,7 @@ async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStac
         ),
         reader=reader,
         fetch_sessions=FetchSessions(sessions_max=settings.fetch.sessions_max),
+        timestamp_search=TimestampSearch(control_plane, reader),
         groups=groups,
         group_offsets=GroupOffsets(groups, control_plane),
         clock=clock,

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from support.broker_process import BrokerProcess, running_broker
+from support.seaweedfs import s3_server
+
+__all__ = ["s3_server"]
 
 _numbers = itertools.count()
 

@@ -16,6 +16,7 @@ from inkless.fetch.parking import ParkingLot
 from inkless.fetch.reader import RunReader
 from inkless.fetch.sessions import FetchSessions
 from inkless.fetch.tail import Tail
+from inkless.fetch.timestamps import TimestampSearch
 from inkless.produce.writer import Writer
 from inkless.protocol.codec import RequestHeader, decode_exactly, encoder
 from inkless.protocol.messages import (
@@ -161,6 +162,7 @@ async def data_path_broker(
                 settings.fetch, coordinator=control_plane, reader=reader, parking=parking, clock=clock
             ),
             fetch_sessions=FetchSessions(sessions_max=settings.fetch.sessions_max),
+            timestamp_search=TimestampSearch(control_plane, reader),
             clock=clock,
         )
         yield DataPathBroker(context, bare.parts, store, stored, cache)

@@ -88,6 +88,7 @@ async def handler_broker(
             fetcher=_UNUSED,
             reader=_UNUSED,
             fetch_sessions=_UNUSED,
+            timestamp_search=_UNUSED,
             groups=groups,
             group_offsets=GroupOffsets(groups, parts.control_plane),
             clock=SystemClock(),

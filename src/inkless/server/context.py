@@ -11,6 +11,7 @@ from inkless.coordinator.contract import ControlPlane
 from inkless.fetch.fetcher import Fetcher
 from inkless.fetch.reader import RunReader
 from inkless.fetch.sessions import FetchSessions
+from inkless.fetch.timestamps import TimestampSearch
 from inkless.groups.coordinator import GroupCoordinator
 from inkless.groups.offsets import GroupOffsets
 from inkless.produce.writer import Writer
@@ -32,6 +33,7 @@ class BrokerContext:
     fetcher: Fetcher
     reader: RunReader
     fetch_sessions: FetchSessions
+    timestamp_search: TimestampSearch
     groups: GroupCoordinator
     group_offsets: GroupOffsets
     clock: Clock

@@ -1,8 +1,9 @@
 """ListOffsets: the ends of a partition, or the exact record for a timestamp."""
 
+from collections.abc import Mapping
 from enum import IntEnum
 
-from inkless.coordinator.types import Coordinates, FindRequest, OffsetBounds, PartitionId, TimestampHit
+from inkless.coordinator.types import OffsetBounds, PartitionId
 from inkless.errors import CorruptData, RequestError, Unavailable
 from inkless.protocol.error_codes import ErrorCode
 from inkless.protocol.messages import (
@@ -12,13 +13,13 @@ from inkless.protocol.messages import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from inkless.records.search import TimestampedOffset, find_first_at_or_after, find_max_timestamp
+from inkless.records.search import TimestampedOffset
 from inkless.server.context import BrokerContext
 from inkless.server.exchange import Exchange
+from inkless.server.handlers.unheard_of import learn_of
 
 _NO_ANSWER = TimestampedOffset(-1, -1)
 _LEADER_EPOCH = 0
-_RUNS_SEARCHED_MAX = 1000
 
 
 class Special(IntEnum):
@@ -32,22 +33,57 @@ class Special(IntEnum):
     EARLIEST_PENDING_UPLOAD = -6
 
 
+_ENDS = (Special.LATEST, Special.EARLIEST, Special.EARLIEST_LOCAL)
+# Nothing is tiered here and nothing waits to be: every record is in object storage when it is acknowledged.
+_NOWHERE = (Special.LATEST_TIERED, Special.EARLIEST_PENDING_UPLOAD)
+
+
 async def handle_list_offsets(
     broker: BrokerContext, _: Exchange, request: ListOffsetsRequest
 ) -> ListOffsetsResponse:
-    topics = []
+    await learn_of(
+        broker, ((topic.name, each.partition_index) for topic in request.topics for each in topic.partitions)
+    )
+    partitions: dict[tuple[str, int], PartitionId] = {}
     for topic in request.topics:
         entry = broker.directory.by_name(topic.name)
-        answers = []
         for wanted in topic.partitions:
             partition = entry.partition(wanted.partition_index) if entry is not None else None
-            answers.append(await _answer(broker, partition, wanted))
+            if partition is not None:
+                partitions[topic.name, wanted.partition_index] = partition
+    bounds = await _bounds(broker, request, partitions)
+    topics = []
+    for topic in request.topics:
+        answers = [
+            await _answer(broker, partitions.get((topic.name, wanted.partition_index)), wanted, bounds)
+            for wanted in topic.partitions
+        ]
         topics.append(ListOffsetsTopicResponse(topic.name, answers))
     return ListOffsetsResponse(topics=topics)
 
 
+async def _bounds(
+    broker: BrokerContext, request: ListOffsetsRequest, partitions: Mapping[tuple[str, int], PartitionId]
+) -> Mapping[PartitionId, OffsetBounds]:
+    """The ends of all partitions of which they are asked for, from one call; empty when it has no answer."""
+    asked = {
+        partitions[place]
+        for topic in request.topics
+        for wanted in topic.partitions
+        if wanted.timestamp in _ENDS and (place := (topic.name, wanted.partition_index)) in partitions
+    }
+    try:
+        found = await broker.control_plane.offset_bounds(sorted(asked)) if asked else []
+    except Unavailable:
+        return {}
+    return {bounds.partition: bounds for bounds in found}
+
+
 async def _answer(
-    broker: BrokerContext, partition: PartitionId | None, wanted: ListOffsetsPartition
+    broker: BrokerContext,
+    partition: PartitionId | None,
+    wanted: ListOffsetsPartition,
+    bounds: Mapping[PartitionId, OffsetBounds],
 ) -> ListOffsetsPartitionResponse:
     index = wanted.partition_index
     try:
@@ -55,66 +91,35 @@ async def _answer(
             raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if wanted.current_leader_epoch > _LEADER_EPOCH:
             raise RequestError(ErrorCode.UNKNOWN_LEADER_EPOCH)
-        found = await _look_up(broker, partition, wanted.timestamp)
+        if wanted.timestamp in _ENDS:
+            found: TimestampedOffset | None = _end(bounds.get(partition), wanted.timestamp)
+        else:
+            found = await _look_up(broker, partition, wanted.timestamp)
     except RequestError as error:
         return ListOffsetsPartitionResponse(index, error.code)
     except Unavailable:
         return ListOffsetsPartitionResponse(index, ErrorCode.KAFKA_STORAGE_ERROR)
     except CorruptData:
         return ListOffsetsPartitionResponse(index, ErrorCode.CORRUPT_MESSAGE)
-    epoch = -1 if found is _NO_ANSWER else _LEADER_EPOCH
-    return ListOffsetsPartitionResponse(index, ErrorCode.NONE, found.timestamp_ms, found.offset, epoch)
+    epoch = -1 if found is None else _LEADER_EPOCH
+    offset, timestamp_ms = found or _NO_ANSWER
+    return ListOffsetsPartitionResponse(index, ErrorCode.NONE, timestamp_ms, offset, epoch)
 
 
-async def _look_up(broker: BrokerContext, partition: PartitionId, timestamp: int) -> TimestampedOffset:
-    control_plane = broker.control_plane
-    if timestamp >= 0:
-        (hit,) = await control_plane.find_by_timestamp([(partition, timestamp)])
-        return await _first_at_or_after(broker, hit, timestamp)
-    if timestamp == Special.MAX_TIMESTAMP:
-        (hit,) = await control_plane.find_max_timestamp([partition])
-        return await _max_timestamp(broker, hit)
-    if timestamp in (Special.LATEST_TIERED, Special.EARLIEST_PENDING_UPLOAD):
-        # Nothing is tiered here and nothing waits to be: every record is in object storage when acknowledged.
-        return _NO_ANSWER
-    if timestamp < Special.EARLIEST_PENDING_UPLOAD:
-        raise RequestError(ErrorCode.UNSUPPORTED_VERSION)
-    (bounds,) = await control_plane.offset_bounds([partition])
-    _check(bounds)
+def _end(bounds: OffsetBounds | None, timestamp: int) -> TimestampedOffset:
+    if bounds is None:
+        raise Unavailable("the coordinator did not answer")
+    if bounds.error is not ErrorCode.NONE:
+        raise RequestError(bounds.error)
     latest = timestamp == Special.LATEST
     return TimestampedOffset(bounds.high_watermark if latest else bounds.log_start_offset, -1)
 
 
-def _check(answer: OffsetBounds | TimestampHit) -> None:
-    if answer.error is not ErrorCode.NONE:
-        raise RequestError(answer.error)
-
-
-async def _first_at_or_after(broker: BrokerContext, hit: TimestampHit, timestamp: int) -> TimestampedOffset:
-    _check(hit)
-    where = hit.coordinates
-    for _ in range(_RUNS_SEARCHED_MAX):
-        if where is None:
-            return _NO_ANSWER
-        run = await broker.reader.read(where)
-        found = find_first_at_or_after(run, where.base_offset, timestamp, offset_min=hit.log_start_offset)
-        if found is not None:
-            return found
-        # The run's latest record was deleted with the log's start, or its header promised too much.
-        where = await _run_at(broker, hit.partition, where.end_offset)
-    return _NO_ANSWER
-
-
-async def _run_at(broker: BrokerContext, partition: PartitionId, offset: int) -> Coordinates | None:
-    wanted = FindRequest(partition, offset, bytes_max=1)
-    (result,) = await broker.control_plane.find_batches([wanted], bytes_max=1)
-    return result.coordinates[0] if result.coordinates else None
-
-
-async def _max_timestamp(broker: BrokerContext, hit: TimestampHit) -> TimestampedOffset:
-    _check(hit)
-    if hit.coordinates is None:
-        return _NO_ANSWER
-    run = await broker.reader.read(hit.coordinates)
-    found = find_max_timestamp(run, hit.coordinates.base_offset, offset_min=hit.log_start_offset)
-    return found or _NO_ANSWER
+async def _look_up(broker: BrokerContext, partition: PartitionId, timestamp: int) -> TimestampedOffset | None:
+    if timestamp >= 0:
+        return await broker.timestamp_search.first_at_or_after(partition, timestamp)
+    if timestamp == Special.MAX_TIMESTAMP:
+        return await broker.timestamp_search.latest(partition)
+    if timestamp in _NOWHERE:
+        return None
+    raise RequestError(ErrorCode.UNSUPPORTED_VERSION)
