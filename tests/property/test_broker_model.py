@@ -1,4 +1,4 @@
-"""Whatever clients do and whatever fails, what a broker has promised over a real control plane holds.
+"""Whatever clients do and whatever fails, what brokers have promised over a real control plane holds.
 
 The steps are Hypothesis's, the faults a seed's. What is checked is in `simulation.history`; the same world in
 virtual time, with everybody acting at once, is in tests/simulation.
@@ -19,12 +19,13 @@ from inkless.coordinator.open import open_control_plane
 from inkless.coordinator.types import NewTopic
 from inkless.storage.memory import MemoryStore
 from inkless.testing.faults import CallFaults, SeededEntropy
-from simulation.world import PARTITIONS, TOPIC_ID, Faults, IdempotentProducer, World
+from simulation.world import BROKERS, PARTITIONS, TOPIC_ID, Faults, IdempotentProducer, World
 
 T = TypeVar("T")
 
 partitions = st.sampled_from(PARTITIONS)
 connections = st.integers(0, 2)
+brokers = st.integers(0, BROKERS - 1)
 record_counts = st.integers(1, 4)
 byte_lengths = st.sampled_from([0, 10, 400, 1000, 3000])
 depths = st.floats(0, 1.05)
@@ -68,11 +69,14 @@ class BrokerMachine(RuleBasedStateMachine):
         try:
             self.world.suffer(Faults())
             while any(producer.unacknowledged for producer in self.producers):
-                await asyncio.gather(*map(self.world.push, self.producers))
+                await self._push_all(broker=0)
             await self.world.check()
         finally:
-            await self.world.core.kill()
+            await self.world.end()
             await self.control_plane.close()
+
+    async def _push_all(self, *, broker: int) -> None:
+        await asyncio.gather(*(self.world.push(producer, broker=broker) for producer in self.producers))
 
     def run(self, call: Coroutine[Any, Any, T]) -> T:
         return self.runner.run(call)
@@ -86,16 +90,16 @@ class BrokerMachine(RuleBasedStateMachine):
         async def send() -> None:
             for connection, partition, record_count, byte_length in batches:
                 made = self.world.make_batch(record_count=record_count, byte_length=byte_length)
-                self.world.send(partition, *made, connection=connection)
+                self.world.send(partition, *made, connection=connection, broker=connection % BROKERS)
 
         self.run(send())
 
-    @rule(counts=st.lists(st.tuples(st.integers(0, 2), record_counts), max_size=6))
-    def produce_idempotently(self, counts: list[tuple[int, int]]) -> None:
+    @rule(counts=st.lists(st.tuples(st.integers(0, 2), record_counts), max_size=6), broker=brokers)
+    def produce_idempotently(self, counts: list[tuple[int, int]], broker: int) -> None:
         async def push() -> None:
             for number, record_count in counts:
                 self.world.enqueue(self.producers[number], record_count=record_count)
-            await asyncio.gather(*map(self.world.push, self.producers))
+            await self._push_all(broker=broker)
 
         self.run(push())
 
@@ -111,6 +115,7 @@ class BrokerMachine(RuleBasedStateMachine):
         partition_bytes_max=budgets,
         bytes_min=st.integers(0, 3000),
         wait_ms=st.sampled_from([0, 0, 5]),
+        broker=brokers,
     )
     def fetch(
         self,
@@ -119,6 +124,7 @@ class BrokerMachine(RuleBasedStateMachine):
         partition_bytes_max: int,
         bytes_min: int,
         wait_ms: int,
+        broker: int,
     ) -> None:
         async def fetch() -> None:
             positions = []
@@ -128,6 +134,7 @@ class BrokerMachine(RuleBasedStateMachine):
             await self.world.fetch(
                 "machine",
                 positions,
+                broker=broker,
                 bytes_max=bytes_max,
                 bytes_min=bytes_min,
                 wait_ms=wait_ms,
@@ -145,9 +152,9 @@ class BrokerMachine(RuleBasedStateMachine):
 
         self.run(delete())
 
-    @rule()
-    def restart(self) -> None:
-        self.run(self.world.restart())
+    @rule(broker=brokers)
+    def restart(self, broker: int) -> None:
+        self.run(self.world.restart(broker))
 
     @rule(
         faults=st.one_of(

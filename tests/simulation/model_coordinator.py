@@ -15,7 +15,6 @@ from inkless.coordinator.types import (
     PartitionId,
     RunResult,
     TimestampHit,
-    UnreferencedObject,
 )
 from inkless.protocol.error_codes import ErrorCode
 from support.coordinator_model import CoordinatorModel, ModelBatch, ModelLog, Span
@@ -96,7 +95,4 @@ class ModelCoordinator:
         raise NotImplementedError
 
     async def find_max_timestamp(self, partitions: Sequence[PartitionId]) -> list[TimestampHit]:
-        raise NotImplementedError
-
-    async def unreferenced_objects(self, *, since_before_ms: int, count_max: int) -> list[UnreferencedObject]:
         raise NotImplementedError

@@ -13,7 +13,7 @@ from inkless.storage.memory import MemoryStore
 from inkless.testing.faults import CallFaults, SeededEntropy
 from simulation.model_coordinator import ModelCoordinator
 from simulation.virtual_time import VirtualClock, VirtualLoop
-from simulation.world import PARTITIONS, Faults, IdempotentProducer, World
+from simulation.world import BROKERS, PARTITIONS, Faults, IdempotentProducer, World
 
 SEEDS = os.environ.get("INKLESS_SIMULATION_SEEDS", ",".join(map(str, range(8))))
 DURATION_S = 4.0
@@ -66,6 +66,7 @@ class Simulation:
             for actor in actors:
                 tasks.create_task(actor)
         await self.world.check()
+        await self.world.end()
 
     def _goes_on(self) -> bool:
         return self._clock.monotonic() < self._ends_at
@@ -80,7 +81,9 @@ class Simulation:
                 content, facts = self.world.make_batch(
                     record_count=1 + entropy.below(3), byte_length=entropy.below(600)
                 )
-                self.world.send(PARTITIONS[entropy.below(3)], content, facts, connection=connection)
+                partition = PARTITIONS[entropy.below(3)]
+                broker = connection % BROKERS
+                self.world.send(partition, content, facts, connection=connection, broker=broker)
             await self._pause(entropy, 0.02)
 
     async def _produce_idempotently(self, producer_id: int) -> None:
@@ -92,14 +95,16 @@ class Simulation:
                     self.world.enqueue(producer, record_count=1 + entropy.below(2))
             else:
                 self.world.suffer(Faults())
-            await self.world.push(producer)
+            await self.world.push(producer, broker=entropy.below(BROKERS))
             await self._pause(entropy, 0.02)
 
     async def _follow(self, number: int) -> None:
         offset = 0
         while self._goes_on():
             positions = [(PARTITIONS[number], offset)]
-            (offset,) = await self.world.fetch(f"follower {number}", positions, wait_ms=50, bytes_max=4000)
+            (offset,) = await self.world.fetch(
+                f"follower {number}", positions, broker=number % BROKERS, wait_ms=50, bytes_max=4000
+            )
             await self._clock.sleep(0.001)
 
     async def _look_around(self) -> None:
@@ -112,6 +117,7 @@ class Simulation:
             await self.world.fetch(
                 "looks around",
                 positions,
+                broker=entropy.below(BROKERS),
                 bytes_max=entropy.below(5000),
                 bytes_min=entropy.below(5000),
                 wait_ms=entropy.below(30),
@@ -125,7 +131,7 @@ class Simulation:
             self.world.suffer(WEATHER[entropy.below(len(WEATHER))])
             await self._pause(entropy, 0.3)
             if entropy.uniform() < 0.2:
-                await self.world.restart()
+                await self.world.restart(entropy.below(BROKERS))
 
     async def _delete(self) -> None:
         entropy = SeededEntropy(f"{self._seed} deletes")

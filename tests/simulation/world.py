@@ -1,4 +1,4 @@
-"""A broker that may die, storage and coordinator that may fail, their clients, and the history of it all."""
+"""Brokers that may die, storage and coordinator that may fail, their clients, and the history of it all."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -28,6 +28,7 @@ TOPIC_ID = TopicId(bytes(15) + b"\x01")
 PARTITIONS = tuple(PartitionId(0, TOPIC_ID, index) for index in range(3))
 EVERYTHING = 1 << 30
 IN_FLIGHT_MAX = 5
+BROKERS = 2
 READ_ERRORS = (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.CORRUPT_MESSAGE)
 
 
@@ -46,6 +47,7 @@ class Ticket:
     """Waits for the answer to one attempt, for ever if its broker dies."""
 
     attempt: Attempt
+    broker: int
     answer: Callable[["Ticket", ErrorCode, int], None]
     settled: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -63,7 +65,6 @@ class IdempotentProducer:
     partition: PartitionId
     next_sequence: int = 0
     unacknowledged: list[tuple[bytes, BatchFacts]] = field(default_factory=list)
-    any_acknowledged: bool = False
 
 
 class World:
@@ -82,7 +83,7 @@ class World:
         # A set that keeps its order, since those who wait are woken in it.
         self._tickets: dict[Ticket, None] = {}
         self._batches_made = 0
-        self.core = self._start()
+        self._brokers = [self._start() for _ in range(BROKERS)]
 
     def _start(self) -> BrokerCore:
         return BrokerCore(
@@ -96,14 +97,19 @@ class World:
         self._coordinator.commit_faults = faults.commits
         self._coordinator.find_faults = faults.finds
 
-    async def restart(self) -> None:
-        """The broker dies with everything that it holds; a new one comes up on what is stored."""
-        self._note("restart", len(self._tickets))
-        died, self.core = self.core, self._start()
-        for ticket in self._tickets:
+    async def restart(self, broker: int) -> None:
+        """A broker dies with everything that it holds; a new one comes up on what is stored."""
+        unanswered = [ticket for ticket in self._tickets if ticket.broker == broker]
+        self._note("restart", broker, len(unanswered))
+        died, self._brokers[broker] = self._brokers[broker], self._start()
+        for ticket in unanswered:
             ticket.settled.set()
-        self._tickets.clear()
+            del self._tickets[ticket]
         await died.kill()
+
+    async def end(self) -> None:
+        for broker in self._brokers:
+            await broker.kill()
 
     # Producing
 
@@ -126,11 +132,14 @@ class World:
             stamp.base_sequence,
         )
 
-    def send(self, partition: PartitionId, content: bytes, facts: BatchFacts, *, connection: int) -> Ticket:
-        ticket = Ticket(Attempt(partition, content, facts, connection), self._answered)
+    def send(
+        self, partition: PartitionId, content: bytes, facts: BatchFacts, *, connection: int, broker: int
+    ) -> Ticket:
+        """A connection leads to one broker: its order is kept there and nowhere else."""
+        ticket = Ticket(Attempt(partition, content, facts, connection), broker, self._answered)
         self.history.sent(ticket.attempt)
         self._tickets[ticket] = None
-        self.core.append(Append(partition, bytearray(content), [facts], ticket, 0))
+        self._brokers[broker].append(Append(partition, bytearray(content), [facts], ticket, 0))
         return ticket
 
     def _answered(self, ticket: Ticket, error: ErrorCode, base_offset: int) -> None:
@@ -153,14 +162,12 @@ class World:
         producer.unacknowledged.append(self.make_batch(record_count=record_count, producer=stamp))
         producer.next_sequence += record_count
 
-    async def push(self, producer: IdempotentProducer) -> None:
-        """One round: all that is not acknowledged is sent, the answers are waited for."""
-        # A coordinator that has never heard of a producer lets it begin anywhere (KIP-360): with a second
-        # batch on its way, the first could be overtaken for good.
-        count = IN_FLIGHT_MAX if producer.any_acknowledged else 1
+    async def push(self, producer: IdempotentProducer, *, broker: int) -> None:
+        """One round: all that is not acknowledged is sent, the answers are waited for. The next round may go
+        to another broker, where nobody knows what the first one is still doing."""
         tickets = [
-            self.send(producer.partition, content, facts, connection=-producer.producer_id)
-            for content, facts in producer.unacknowledged[:count]
+            self.send(producer.partition, content, facts, connection=-producer.producer_id, broker=broker)
+            for content, facts in producer.unacknowledged[:IN_FLIGHT_MAX]
         ]
         for ticket in tickets:
             await ticket.settled.wait()
@@ -170,7 +177,6 @@ class World:
             self._note("answers lost", producer.producer_id)
         done = next((i for i, acked in enumerate(acknowledged) if not acked), len(tickets))
         del producer.unacknowledged[:done]
-        producer.any_acknowledged = producer.any_acknowledged or done > 0
 
     # Consuming
 
@@ -179,6 +185,7 @@ class World:
         observer: str,
         positions: Sequence[tuple[PartitionId, int]],
         *,
+        broker: int,
         bytes_max: int = EVERYTHING,
         bytes_min: int = 1,
         wait_ms: int = 0,
@@ -187,7 +194,9 @@ class World:
         """Gives the offsets to go on with."""
         wanted = [FindRequest(partition, offset, partition_bytes_max) for partition, offset in positions]
         try:
-            found = await self.core.fetch(wanted, bytes_max=bytes_max, bytes_min=bytes_min, wait_ms=wait_ms)
+            found = await self._brokers[broker].fetch(
+                wanted, bytes_max=bytes_max, bytes_min=bytes_min, wait_ms=wait_ms
+            )
         except Unavailable:
             self._note("fetch unavailable")
             return [offset for _, offset in positions]
@@ -230,19 +239,27 @@ class World:
         for broken in self._broken:
             raise broken
         for partition in PARTITIONS:
+            # Deletes nothing, but stands in line behind commits that were given up on and still under way.
+            await self.delete_records(partition, 0)
+        for partition in PARTITIONS:
             bounds = await self.bounds("check", partition)
             await self._check_durable(partition, bounds)
-            records: list[memoryview] = []
-            offset = bounds.log_start_offset
-            while offset < bounds.high_watermark:
-                (answer,) = await self.core.fetch(
-                    [FindRequest(partition, offset, 1000)], bytes_max=1000, bytes_min=1, wait_ms=0
-                )
-                if answer.error is not ErrorCode.NONE:
-                    raise Broken(f"offset {offset} cannot be read: {answer.error.name}")
-                records += answer.records
-                offset = self.history.read(partition, offset, answer.records, bounds.high_watermark)
-            self.history.check_log(partition, bounds, records)
+            for broker in self._brokers:
+                records = await self._read_all(broker, partition, bounds)
+                self.history.check_log(partition, bounds, records)
+
+    async def _read_all(self, broker: BrokerCore, partition: PartitionId, bounds: Bounds) -> list[memoryview]:
+        records: list[memoryview] = []
+        offset = bounds.log_start_offset
+        while offset < bounds.high_watermark:
+            (answer,) = await broker.fetch(
+                [FindRequest(partition, offset, 1000)], bytes_max=1000, bytes_min=1, wait_ms=0
+            )
+            if answer.error is not ErrorCode.NONE:
+                raise Broken(f"offset {offset} cannot be read: {answer.error.name}")
+            records += answer.records
+            offset = self.history.read(partition, offset, answer.records, bounds.high_watermark)
+        return records
 
     async def _check_durable(self, partition: PartitionId, bounds: Bounds) -> None:
         wanted = FindRequest(partition, bounds.log_start_offset, EVERYTHING)

@@ -71,6 +71,14 @@ class RunReader:
 
     async def read(self, where: Coordinates, unit: ReadUnit | None = None) -> memoryview:
         unit = unit or self.unit_for(where)
+        try:
+            return await self._read_checked(where, unit)
+        except CorruptData:
+            # Perhaps only this copy was damaged on its way. Clients give up when they are told of corruption,
+            # so another copy is asked for first.
+            return await self._read_checked(where, unit)
+
+    async def _read_checked(self, where: Coordinates, unit: ReadUnit) -> memoryview:
         entry = self._entry(where, unit)
         if entry is None:
             if unit.cache_key is None:
@@ -110,7 +118,6 @@ class RunReader:
         try:
             self._stamp(entry.content[start:end], where.run_base_offset, where)
         except CorruptData:
-            # Perhaps only this copy was damaged on its way; the next reader shall have another.
             self._cache.forget(where.key)
             if unit.cache_key is not None:
                 self._cache.forget(unit.cache_key)

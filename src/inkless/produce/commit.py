@@ -30,7 +30,12 @@ class OnFailed(Protocol):
 
 
 class CommitQueue:
-    """Keeps rotation order between the end of uploads and the commits."""
+    """Keeps rotation order between the end of uploads and the commits.
+
+    Whatever fails takes everything behind it along: a producer's later batches must not be committed while it
+    still has to send the earlier ones again. The coordinator cannot see to that by itself, since it lets a
+    producer that it does not know begin with any sequence number (KIP-360).
+    """
 
     def __init__(
         self,
@@ -40,12 +45,15 @@ class CommitQueue:
         deadline_ms: int,
         on_committed: Callable[[SealedObject, Sequence[RunResult]], None],
         on_failed: OnFailed,
+        on_break: Callable[[], None],
     ) -> None:
+        """`on_break` is called behind the failures, to fail what is not even in the queue yet."""
         self._coordinator = coordinator
         self._clock = clock
         self._deadline_s = deadline_ms / 1000
         self._on_committed = on_committed
         self._on_failed = on_failed
+        self._on_break = on_break
         self._uploads: deque[tuple[SealedObject, asyncio.Future[bool]]] = deque()
         self._draining = False
         self._tasks = TaskOwner("commit queue", tasks_max=2)
@@ -64,29 +72,41 @@ class CommitQueue:
         while self._uploads:
             await asyncio.wait([self._uploads[0][1]])
             ready: list[SealedObject] = []
-            while self._uploads and self._uploads[0][1].done() and len(ready) < _OBJECTS_PER_CALL_MAX:
-                sealed, uploaded = self._uploads.popleft()
-                if uploaded.result():
-                    ready.append(sealed)
-                else:
-                    self._on_failed(sealed, uploaded=False)
-            if ready:
-                await self._commit(ready)
+            while self._uploads and len(ready) < _OBJECTS_PER_CALL_MAX:
+                sealed, uploaded = self._uploads[0]
+                if not uploaded.done() or not uploaded.result():
+                    break
+                ready.append(sealed)
+                self._uploads.popleft()
+            committed = await self._commit(ready) if ready else True
+            if not committed or (self._uploads and self._has_failed(self._uploads[0][1])):
+                self._give_up_all()
         # Set here and not when the task is reaped: what is enqueued in between would wait for ever.
         self._draining = False
 
-    async def _commit(self, ready: list[SealedObject]) -> None:
+    @staticmethod
+    def _has_failed(uploaded: asyncio.Future[bool]) -> bool:
+        return uploaded.done() and not uploaded.result()
+
+    def _give_up_all(self) -> None:
+        while self._uploads:
+            sealed, _ = self._uploads.popleft()
+            self._on_failed(sealed, uploaded=False)
+        self._on_break()
+
+    async def _commit(self, ready: list[SealedObject]) -> bool:
         results = await self._commit_until_answered(ready)
         if results is None:
             for sealed in ready:
                 self._on_failed(sealed, uploaded=True)
-            return
+            return False
         for sealed, run_results in zip(ready, results, strict=True):
             try:
                 self._on_committed(sealed, run_results)
             except Exception:
                 # One object's trouble must not stop the commits of all that follow it.
                 log.exception("committed object not settled", extra={"key": sealed.commit.key})
+        return True
 
     async def _commit_until_answered(self, ready: list[SealedObject]) -> list[list[RunResult]] | None:
         """Repeats the very same call after a failure: a commit is idempotent by object id."""

@@ -94,6 +94,7 @@ class Writer:
             deadline_ms=settings.commit_deadline_ms,
             on_committed=self._committed,
             on_failed=self._failed,
+            on_break=self._give_up_active,
         )
         self._unsettled_bytes = 0
         self._unsettled_objects = 0
@@ -243,6 +244,15 @@ class Writer:
                 append.ticket.settle(append.place, error)
         self._object_settled(sealed)
 
+    def _give_up_active(self) -> None:
+        """What was taken behind a failure and before anybody was told of it."""
+        active, self._active = self._active, ActiveObject()
+        self._unsettled_bytes -= active.byte_length
+        for appends in active.appends.values():
+            for append in appends:
+                append.ticket.settle(append.place, _UPLOAD_FAILED)
+        self._tell_drained()
+
     def _object_settled(self, sealed: SealedObject) -> None:
         self._answered_at = self._clock.monotonic()
         self.object_age_s.observe(self._answered_at - sealed.first_append_at)
@@ -250,9 +260,12 @@ class Writer:
         self._unsettled_objects -= 1
         if not self._unsettled_objects:
             self._settled.set()
+        self._tell_drained()
+        self._rotate_if_due()
+
+    def _tell_drained(self) -> None:
         while self._drained and not self.saturated:
             self._drained.popleft()()
-        self._rotate_if_due()
 
 
 def _settle_run(appends: Sequence[Append], result: RunResult) -> None:

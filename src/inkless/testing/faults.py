@@ -23,7 +23,6 @@ from inkless.coordinator.types import (
     PartitionId,
     RunResult,
     TimestampHit,
-    UnreferencedObject,
 )
 from inkless.errors import Unavailable
 from inkless.storage.contract import Buffer, ObjectMeta, ObjectStore
@@ -178,13 +177,6 @@ class FaultyCoordinator:
 
     async def delete_records(self, requests: Sequence[DeleteRecordsRequest]) -> list[DeleteRecordsResult]:
         return await self._find(lambda: self._coordinator.delete_records(requests))
-
-    async def unreferenced_objects(self, *, since_before_ms: int, count_max: int) -> list[UnreferencedObject]:
-        return await self._find(
-            lambda: self._coordinator.unreferenced_objects(
-                since_before_ms=since_before_ms, count_max=count_max
-            )
-        )
 
     async def _find(self, carry_out: Callable[[], Awaitable[Answer]]) -> Answer:
         return await self._interference.call(self.find_faults, carry_out)

@@ -220,6 +220,29 @@ async def test_a_failed_upload_fails_its_own_appends_with_a_retriable_error(
     await writer.stop()
 
 
+async def test_what_was_taken_behind_a_failed_upload_fails_too(control_plane: ControlPlane) -> None:
+    store = FaultyStore()
+    store.gates = [asyncio.Event()]
+    settings = ProduceSettings(
+        buffer_bytes_max=4, settle_ms=10_000, linger_ms=10_000, commit_interval_ms=60_000
+    )
+    writer = make_writer(control_plane, store, Listener(), settings)
+    first, second, third = append(writer, b"1111"), append(writer, b"2222"), append(writer, b"3")
+    while store.puts < 2:
+        await asyncio.sleep(0)
+    store.failing = True
+    store.gates[0].set()
+    for ticket in (first, second, third):
+        assert (await ticket.outcome).error is ErrorCode.KAFKA_STORAGE_ERROR
+    assert writer.unsettled_bytes == 0
+    store.failing = False
+    again = [append(writer, content) for content in (b"1111", b"2222", b"3")]
+    await writer.flush()
+    assert [(await ticket.outcome).base_offset for ticket in again] == [0, 1, 2]
+    assert b"".join(await stored(control_plane, store)) == b"111122223"
+    await writer.stop()
+
+
 async def test_a_commit_without_an_answer_fails_its_appends_with_a_retriable_error(
     control_plane: ControlPlane,
 ) -> None:
