@@ -50,7 +50,12 @@ class DataPathBroker(HandlerBroker):
     cache: ObjectCache
 
     async def produce(
-        self, request: ProduceRequest, *, version: int | None = None, frame_is_owned: bool = True
+        self,
+        request: ProduceRequest,
+        *,
+        version: int | None = None,
+        frame_is_owned: bool = True,
+        caller: Caller | None = None,
     ) -> ProduceResponse | None:
         """The response, as a client of that version reads it; None when there is none, by the client's wish.
 
@@ -65,7 +70,8 @@ class DataPathBroker(HandlerBroker):
 
         route = Route("PRODUCE", decode=_UNUSED, encode=encode, handler=_UNUSED)
         header = RequestHeader(0, version, 1, "test", 0)
-        exchange = Exchange(route, header, Caller("PLAINTEXT"), frame_is_owned)
+        caller = caller or Caller("PLAINTEXT")
+        exchange = Exchange(route, header, caller, frame_is_owned)
         frame = encoded(request, version)
         handle_produce(self.context, exchange, decode_exactly(ProduceRequest, version, memoryview(frame)))
         if not frame_is_owned:

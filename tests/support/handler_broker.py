@@ -31,8 +31,13 @@ class Caller:
     listener: str
     peer_host: str = "127.0.0.1"
 
+    refused: str | None = None
+
     def answered(self) -> None:
         pass
+
+    def refuse(self, why: str) -> None:
+        self.refused = why
 
 
 @dataclass(frozen=True, slots=True)

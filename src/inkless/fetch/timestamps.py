@@ -17,8 +17,8 @@ _RUNS_SEARCHED_MAX = 1000
 class TimestampSearch:
     """Looks records up by time; None where there is none.
 
-    Batches may be compressed a thousandfold, so they are decoded in a thread, and one at a time: what searches
-    cost in memory does not grow with their number. Raises RequestError, Unavailable and CorruptData.
+    Batches may be compressed a thousandfold, so they are decoded in a thread, and one at a time: the memory
+    that searches take does not grow with their number. Raises RequestError, Unavailable and CorruptData.
     """
 
     def __init__(self, coordinator: BatchCoordinator, reader: RunReader) -> None:
@@ -52,7 +52,22 @@ class TimestampSearch:
         if where is None:
             return None
         search = partial(find_max_timestamp, base_offset=where.base_offset, offset_min=hit.log_start_offset)
-        return await self._search(where, search)
+        found = await self._search(where, search)
+        if hit.log_start_offset > where.base_offset:
+            # The record for which this run was chosen may have gone with the log's start.
+            return await self._climb(partition, found)
+        return found
+
+    async def _climb(
+        self, partition: PartitionId, found: TimestampedOffset | None
+    ) -> TimestampedOffset | None:
+        """From record to later record until there is none; each step begins where the last one ended."""
+        for _ in range(_RUNS_SEARCHED_MAX):
+            later = await self.first_at_or_after(partition, 0 if found is None else found.timestamp_ms + 1)
+            if later is None:
+                break
+            found = later
+        return found
 
     async def _search(
         self, where: Coordinates, search: Callable[[memoryview], TimestampedOffset | None]

@@ -34,6 +34,10 @@ class Peer(Protocol):
         """Something may be ready to be sent."""
         ...
 
+    def refuse(self, why: str) -> None:
+        """Closes the connection."""
+        ...
+
 
 class Exchange:
     """What a handler knows of the request besides its body, and how it answers.
@@ -76,3 +80,7 @@ class Exchange:
         """For requests that get no response (acks=0)."""
         self.response = []
         self._peer.answered()
+
+    def refuse(self, why: str) -> None:
+        """Closes the connection: the only way to tell a client of an error it wants no response about."""
+        self._peer.refuse(why)

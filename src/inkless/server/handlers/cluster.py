@@ -37,6 +37,7 @@ async def handle_describe_cluster(
     """The living brokers, each under the listener through which the client came."""
     if request.endpoint_type != _BROKERS:
         return _wrong_endpoint_type(request.endpoint_type)
+    await broker.membership.look_around()
     described = []
     for member in broker.membership.brokers:
         address = endpoint(member, exchange.listener)
@@ -59,6 +60,7 @@ async def handle_find_coordinator(
     broker: BrokerContext, exchange: Exchange, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse:
     """One answer for each key; before version 4 there is exactly one."""
+    await broker.membership.look_around()
     if exchange.version >= _BATCHED_SINCE:
         keys = request.coordinator_keys
         return FindCoordinatorResponse(

@@ -38,6 +38,10 @@ async def handle_fetch(broker: BrokerContext, exchange: Exchange, request: Fetch
     except RequestError as error:
         return FetchResponse(error_code=error.code)
     wanted, refused = _resolve(broker, plan.positions, by_id=by_id)
+    if refused:
+        # Perhaps made through another broker.
+        await broker.membership.catch_up()
+        wanted, refused = _resolve(broker, plan.positions, by_id=by_id)
     try:
         found = await broker.fetcher.fetch(
             [find for _, find in wanted],
@@ -48,6 +52,9 @@ async def handle_fetch(broker: BrokerContext, exchange: Exchange, request: Fetch
     except Unavailable:
         refused += [(partition, ErrorCode.KAFKA_STORAGE_ERROR) for partition, _ in wanted]
         wanted, found = [], []
+    if any(result.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for result in found):
+        # Deleted through another broker.
+        broker.membership.catch_up_soon()
     answers = [(partition, _refused(partition.partition, code)) for partition, code in refused]
     for (partition, _), result in zip(wanted, found, strict=True):
         if _is_news(plan, partition, result):

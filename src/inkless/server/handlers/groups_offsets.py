@@ -34,6 +34,7 @@ from inkless.protocol.messages import (
 from inkless.server.context import BrokerContext
 from inkless.server.exchange import Exchange
 from inkless.server.handlers.groups import group_failure
+from inkless.server.handlers.unheard_of import learn_of
 
 _TOPIC_IDS_SINCE = 10
 _GROUPS_SINCE = 8
@@ -46,6 +47,14 @@ async def handle_offset_commit(
 ) -> OffsetCommitResponse:
     """A partition that is refused does not keep the others from being committed."""
     by_id = exchange.version >= _TOPIC_IDS_SINCE
+    await learn_of(
+        broker,
+        (
+            (topic.topic_id if by_id else topic.name, asked.partition_index)
+            for topic in request.topics
+            for asked in topic.partitions
+        ),
+    )
     now_ms = broker.clock.now_ms()
     accepted: dict[PartitionId, CommittedOffset] = {}
     judged = []
@@ -101,6 +110,10 @@ async def handle_offset_delete(
     broker: BrokerContext, _: Exchange, request: OffsetDeleteRequest
 ) -> OffsetDeleteResponse:
     """Offsets of topics that members of the group read are left alone."""
+    await learn_of(
+        broker,
+        ((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions),
+    )
     names = {
         partition: topic.name
         for topic in request.topics
@@ -163,7 +176,9 @@ async def _fetch_group(
 ) -> OffsetFetchResponseGroup:
     try:
         if asked.topics is None:
-            topics = _all_topics(broker, await broker.group_offsets.fetch(asked.group_id, None))
+            offsets = await broker.group_offsets.fetch(asked.group_id, None)
+            await learn_of(broker, ((partition.topic_id, partition.index) for partition in offsets))
+            topics = _all_topics(broker, offsets)
         else:
             topics = await _fetch_topics(broker, asked.group_id, asked.topics, by_id=by_id)
     except InklessError as error:
@@ -174,6 +189,14 @@ async def _fetch_group(
 async def _fetch_topics(
     broker: BrokerContext, group_id: str, topics: Sequence[OffsetFetchRequestTopics], *, by_id: bool
 ) -> list[OffsetFetchResponseTopics]:
+    await learn_of(
+        broker,
+        (
+            (topic.topic_id if by_id else topic.name, index)
+            for topic in topics
+            for index in topic.partition_indexes
+        ),
+    )
     located = []
     for topic in topics:
         entry = _entry(broker, topic.name, topic.topic_id, by_id=by_id)

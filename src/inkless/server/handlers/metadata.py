@@ -1,7 +1,5 @@
 """Metadata and DescribeTopicPartitions: topics, their partitions, and where they are served."""
 
-import logging
-
 from inkless.cluster.directory import TopicEntry
 from inkless.cluster.endpoints import endpoint
 from inkless.cluster.routing import route
@@ -26,8 +24,6 @@ from inkless.server.context import BrokerContext
 from inkless.server.exchange import Exchange
 from inkless.server.handlers.operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 
-log = logging.getLogger(__name__)
-
 _LEADER_EPOCH = 0
 _PARTITIONS_PER_RESPONSE_MAX = 2000
 _FIRST_VERSION_WITH_NULL_NAMES = 12
@@ -37,7 +33,7 @@ _FIRST_VERSION_WITH_NULL_NAMES = 12
 async def handle_metadata(
     broker: BrokerContext, exchange: Exchange, request: MetadataRequest
 ) -> MetadataResponse:
-    await _refresh_if_unknown(broker, request)
+    await _catch_up(broker, request)
     topics = await _topics(broker, exchange, request)
     if request.include_topic_authorized_operations:
         for topic in topics:
@@ -53,18 +49,16 @@ async def handle_metadata(
     )
 
 
-async def _refresh_if_unknown(broker: BrokerContext, request: MetadataRequest) -> None:
+async def _catch_up(broker: BrokerContext, request: MetadataRequest) -> None:
     """Another broker may have created what this one has not heard of yet."""
     directory = broker.directory
     if request.topics is not None and all(
         directory.by_name(topic.name) if topic.name else directory.by_id(topic.topic_id)
         for topic in request.topics
     ):
-        return
-    try:
-        await broker.membership.refresh()
-    except Unavailable as error:
-        log.warning("answering from what is known", extra={"error": str(error)})
+        await broker.membership.look_around()
+    else:
+        await broker.membership.catch_up()
 
 
 async def _topics(
@@ -130,6 +124,10 @@ async def handle_describe_topic_partitions(
     broker: BrokerContext, _: Exchange, request: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse:
     """Topics by name, partitions in order, up to a limit; the cursor says where the next request goes on."""
+    if all(broker.directory.by_name(topic.name) for topic in request.topics):
+        await broker.membership.look_around()
+    else:
+        await broker.membership.catch_up()
     names = sorted(
         {topic.name for topic in request.topics} or {entry.topic.name for entry in broker.directory.all()}
     )

@@ -23,6 +23,7 @@ from inkless.protocol.messages import (
 from inkless.server.context import BrokerContext
 from inkless.server.exchange import Exchange
 from inkless.server.handlers.failures import failure_of
+from inkless.server.handlers.unheard_of import learn_of
 
 _LEADER_EPOCH = 0
 """The coordinator makes the order of a log, and no change of leader can cut it: one epoch is enough."""
@@ -35,6 +36,9 @@ async def handle_offset_for_leader_epoch(
     broker: BrokerContext, _: Exchange, request: OffsetForLeaderEpochRequest
 ) -> OffsetForLeaderEpochResponse:
     """Where the asked epoch ends: at the high watermark, or nowhere for an epoch that never was."""
+    await learn_of(
+        broker, ((topic.topic, asked.partition) for topic in request.topics for asked in topic.partitions)
+    )
     located = [
         (topic.topic, [(asked, _locate(broker, topic.topic, asked.partition)) for asked in topic.partitions])
         for topic in request.topics
@@ -56,6 +60,10 @@ async def handle_delete_records(
     broker: BrokerContext, _: Exchange, request: DeleteRecordsRequest
 ) -> DeleteRecordsResponse:
     """Moves log starts to the asked offsets; the answer says where each is now."""
+    await learn_of(
+        broker,
+        ((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions),
+    )
     judged = [
         (
             topic.name,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from inkless.cluster.directory import TopicEntry
+from inkless.cluster.membership import Membership
 from inkless.coordinator.types import BatchFacts
 from inkless.errors import RequestError
 from inkless.produce.append import Append
@@ -26,15 +27,21 @@ _LEADER_EPOCH = bytes(4)
 """Zero: leadership never decides about data here, so its epoch never changes."""
 _FIRST_VERSION_WITH_TOPIC_IDS = 13
 _FIRST_VERSION_WITH_ZSTD = 7
+_UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+"""Perhaps made through another broker. Appends keep their order of arrival, so none waits for news of it."""
 
 
 class ProduceReply:
     """Gathers the outcomes of a request's partitions and answers when the last one is in."""
 
-    __slots__ = ("_exchange", "_open", "_partitions", "_responses")
+    __slots__ = ("_exchange", "_is_silent", "_membership", "_open", "_partitions", "_responses")
 
-    def __init__(self, exchange: Exchange, responses: list[TopicProduceResponse]) -> None:
-        self._exchange: Exchange | None = exchange
+    def __init__(
+        self, exchange: Exchange, responses: list[TopicProduceResponse], membership: Membership
+    ) -> None:
+        self._exchange = exchange
+        self._is_silent = False
+        self._membership = membership
         self._responses = responses
         self._partitions: list[PartitionProduceResponse] = []
         self._open = 1
@@ -45,27 +52,40 @@ class ProduceReply:
         self._open += 1
         return len(self._partitions) - 1
 
-    def forget_exchange(self) -> None:
-        """For acks=0: nobody waits for the outcomes."""
-        self._exchange = None
+    def answer_nothing(self) -> None:
+        """For acks=0: there is no response. A client whose records failed all the same learns it by the end
+        of its connection, as it would from Kafka, and asks for metadata anew."""
+        self._is_silent = True
+        self._exchange.reply_nothing()
 
     def settle(self, place: int, error: ErrorCode, base_offset: int = -1, log_start_offset: int = -1) -> None:
         response = self._partitions[place]
         response.error_code = error
         response.base_offset = base_offset
         response.log_start_offset = log_start_offset
+        if error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            # Deleted through another broker.
+            self._membership.catch_up_soon()
         self.close()
 
     def close(self) -> None:
         """One of those waited for is in; the request's own walk over its partitions counts as one."""
         self._open -= 1
-        if not self._open and self._exchange is not None:
+        if self._open:
+            return
+        if not self._is_silent:
             self._exchange.reply(ProduceResponse(self._responses))
+        elif failed := self._first_error():
+            self._exchange.refuse(f"produce without acknowledgement failed: {failed.name}")
+
+    def _first_error(self) -> ErrorCode | None:
+        codes = (partition.error_code for topic in self._responses for partition in topic.partition_responses)
+        return next((ErrorCode(code) for code in codes if code), None)
 
 
 def handle_produce(broker: BrokerContext, exchange: Exchange, request: ProduceRequest) -> None:
     responses: list[TopicProduceResponse] = []
-    reply = ProduceReply(exchange, responses)
+    reply = ProduceReply(exchange, responses, broker.membership)
     refused = _refusal(request)
     for topic_data in request.topic_data:
         partition_responses: list[PartitionProduceResponse] = []
@@ -79,10 +99,11 @@ def handle_produce(broker: BrokerContext, exchange: Exchange, request: ProduceRe
                     raise refused
                 _append(broker, exchange, reply, entry, partition_data, response)
             except RequestError as error:
+                if error.code in _UNKNOWN:
+                    broker.membership.catch_up_soon()
                 _fail(response, error)
     if request.acks == 0:
-        reply.forget_exchange()
-        exchange.reply_nothing()
+        reply.answer_nothing()
     reply.close()
 
 

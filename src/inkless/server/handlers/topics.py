@@ -1,7 +1,7 @@
 """CreateTopics, DeleteTopics and CreatePartitions: each topic of a request succeeds or fails by itself.
 
-Every request begins with a refresh of the directory, so that it is judged by what the cluster knows and not
-by what this broker knew some seconds ago.
+Every request begins with a refresh, so that it is judged by the topics that the cluster has, and partitions
+are placed on the brokers that live, and not by what this broker knew some seconds ago.
 """
 
 from collections import Counter
@@ -44,7 +44,7 @@ async def handle_create_topics(
     """A name that stands in the request twice is refused once, and not created."""
     asked = {topic.name: topic for topic in request.topics}
     try:
-        await broker.directory.refresh()
+        await broker.membership.refresh()
     except InklessError as error:
         return CreateTopicsResponse(topics=[_not_created(name, error) for name in asked])
     duplicates = _duplicates(topic.name for topic in request.topics)
@@ -84,7 +84,7 @@ async def handle_create_partitions(
     """Topics are grown to a count, never shrunk."""
     asked = {topic.name: topic for topic in request.topics}
     try:
-        await broker.directory.refresh()
+        await broker.membership.refresh()
     except InklessError as error:
         return CreatePartitionsResponse(results=[_not_grown(name, error) for name in asked])
     duplicates = _duplicates(topic.name for topic in request.topics)

@@ -147,6 +147,15 @@ async def test_the_greatest_timestamp_is_the_first_record_that_has_it(broker: Da
     assert await ask(broker, Special.MAX_TIMESTAMP) == (ErrorCode.NONE, 1, 9)
 
 
+async def test_the_greatest_timestamp_is_that_of_a_living_record(broker: DataPathBroker) -> None:
+    entry = await broker.create("orders")
+    await broker.produce_to(entry, 0, batch_of(90, 1), batch_of(2))
+    await broker.produce_to(entry, 0, batch_of(30))
+    await broker.produce_to(entry, 0, batch_of(60, 60))
+    await delete_before(broker, entry, 1)
+    assert await ask(broker, Special.MAX_TIMESTAMP) == (ErrorCode.NONE, 4, 60)
+
+
 async def test_what_only_tiered_logs_have_is_nothing_here(broker: DataPathBroker, entry: TopicEntry) -> None:
     assert await ask(broker, Special.LATEST_TIERED) == NOTHING
     assert await ask(broker, Special.EARLIEST_PENDING_UPLOAD) == NOTHING

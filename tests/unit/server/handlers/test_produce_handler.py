@@ -22,6 +22,7 @@ from inkless.records.header import LENGTH_PREFIX_BYTES, MAGIC_AT, read_header
 from inkless.records.record import Record
 from inkless.testing.faults import CallFaults
 from support.data_path_broker import DataPathBroker, batch_of, data_path_broker, records_of
+from support.handler_broker import Caller
 
 FUTURE_MS = 1 << 50
 
@@ -195,6 +196,14 @@ async def test_without_acks_nothing_is_answered_and_everything_stored(broker: Da
     assert await broker.produce(ProduceRequest(acks=0, topic_data=[topic]), version=9) is None
     await broker.flush()
     assert (await broker.fetch_from(entry, 0, 0)).high_watermark == 1
+
+
+async def test_without_acks_a_failure_ends_the_connection(broker: DataPathBroker) -> None:
+    caller = Caller("PLAINTEXT")
+    topic = TopicProduceData("no such topic", partition_data=[PartitionProduceData(0, memoryview(b""))])
+    assert await broker.produce(ProduceRequest(acks=0, topic_data=[topic]), version=9, caller=caller) is None
+    assert caller.refused is not None
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in caller.refused
 
 
 async def test_an_empty_request_is_answered(broker: DataPathBroker) -> None:
