@@ -1,7 +1,6 @@
 """`inkless serve`: one broker in the foreground."""
 
 import errno
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -72,7 +71,10 @@ def print_banner(broker: "RunningBroker", settings: "Settings") -> None:
 
 def this_command() -> str:
     """How the user calls us: by name where the shell finds it, else as it was called now."""
-    return "inkless" if shutil.which("inkless") else os.path.relpath(sys.argv[0])
+    if shutil.which("inkless"):
+        return "inkless"
+    called = Path(sys.argv[0]).absolute()
+    return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
 
 
 def data_place(settings: "Settings") -> str:
