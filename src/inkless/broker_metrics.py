@@ -9,6 +9,7 @@ from inkless.buffers import BufferPool
 from inkless.fetch.cache import ObjectCache
 from inkless.fetch.parking import ParkingLot
 from inkless.fetch.reader import RunReader
+from inkless.housekeeping.counters import HousekeepingCounters
 from inkless.observability import MetricsRegistry
 from inkless.produce.writer import Writer
 from inkless.server.context import BrokerContext
@@ -29,6 +30,7 @@ class Measured:
     receive_pool: BufferPool
     object_pool: BufferPool
     store_meter: StoreMeter
+    housekeeping: HousekeepingCounters
 
 
 def publish(parts: Measured) -> MetricsRegistry:
@@ -38,6 +40,7 @@ def publish(parts: Measured) -> MetricsRegistry:
     _publish_fetch(registry, parts.context.reader, parts.cache, parts.parking)
     _publish_store(registry, parts.store_meter)
     _publish_cluster(registry, parts)
+    _publish_housekeeping(registry, parts.housekeeping)
     return registry
 
 
@@ -197,4 +200,48 @@ def _publish_cluster(registry: MetricsRegistry, parts: Measured) -> None:
     registry.gauge("inkless.groups", "Consumer groups this broker coordinates.", lambda: len(context.groups))
     registry.gauge(
         "inkless.fetch.sessions", "Incremental fetch sessions.", lambda: len(context.fetch_sessions)
+    )
+
+
+def _publish_housekeeping(registry: MetricsRegistry, counters: HousekeepingCounters) -> None:
+    registry.counter(
+        "inkless.retention.rounds",
+        "Rounds of retention over all partitions that this broker began.",
+        lambda: counters.retention_rounds,
+    )
+    registry.counter(
+        "inkless.retention.moves",
+        "Log starts that retention moved.",
+        lambda: counters.log_starts_moved,
+    )
+    registry.counter(
+        "inkless.delete.objects",
+        "Objects deleted because nothing referred to them any more.",
+        lambda: counters.deleted_objects,
+    )
+    registry.counter(
+        "inkless.delete.bytes",
+        "Bytes of the objects deleted, orphans not counted.",
+        lambda: counters.deleted_bytes,
+    )
+    registry.gauge(
+        "inkless.delete.backlog",
+        "Objects found for deletion at the last look and not deleted yet; counts up to one batch.",
+        lambda: counters.waiting_objects,
+    )
+    registry.counter(
+        "inkless.orphans.found",
+        "Objects found in storage that nobody had committed; they are deleted after the grace period.",
+        lambda: counters.orphans_found,
+    )
+    registry.counter("inkless.orphans.bytes", "Bytes of those.", lambda: counters.orphan_bytes_found)
+    registry.counter(
+        "inkless.producers.expired",
+        "Producer states forgotten for want of use.",
+        lambda: counters.producers_expired,
+    )
+    registry.counter(
+        "inkless.housekeeping.failures",
+        "Steps of housekeeping that failed and were tried again.",
+        lambda: counters.failed_steps,
     )

@@ -26,9 +26,11 @@ from inkless.fetch.reader import RunReader
 from inkless.fetch.sessions import FetchSessions
 from inkless.fetch.tail import Tail
 from inkless.fetch.timestamps import TimestampSearch
+from inkless.fetch.watch import CommitWatch
 from inkless.groups.coordinator import GroupCoordinator
 from inkless.groups.offsets import GroupOffsets
 from inkless.groups.upkeep import GroupUpkeep
+from inkless.housekeeping.housekeeper import Housekeeper
 from inkless.observability import MetricsRegistry, MetricsServer
 from inkless.produce.writer import Writer
 from inkless.server.context import BrokerContext
@@ -140,6 +142,15 @@ async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStac
     )
     groups = GroupCoordinator(settings.groups, store=control_plane, membership=membership, clock=clock)
     upkeep = GroupUpkeep(groups, settings.groups, store=control_plane, membership=membership, clock=clock)
+    housekeeper = Housekeeper(
+        settings.housekeeping,
+        broker_id=settings.server.node_id,
+        control_plane=control_plane,
+        store=store,
+        directory=directory,
+        clock=clock,
+        entropy=entropy,
+    )
     context = BrokerContext(
         settings=settings,
         cluster_id=await control_plane.cluster_id(),
@@ -179,6 +190,7 @@ async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStac
             receive_pool=receive_pool,
             object_pool=object_pool,
             store_meter=outside.store_meter,
+            housekeeping=housekeeper.counters,
         )
     )
     await membership.join()
@@ -186,6 +198,13 @@ async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStac
     resources.push_async_callback(groups.close)
     resources.push_async_callback(upkeep.close)
     upkeep.start()
+    watch = CommitWatch(
+        control_plane, parking, interval_ms=settings.fetch.poll_interval_ms, clock=outside.clock
+    )
+    resources.push_async_callback(watch.close)
+    watch.start()
+    resources.push_async_callback(housekeeper.close)
+    housekeeper.start()
     resources.push_async_callback(_drain, listeners, writer, parking, groups)
     await listeners.start(bound)
     metrics_address = await _serve_metrics(settings, metrics, membership, resources)

@@ -1,5 +1,6 @@
 """Servers that contract suites share."""
 
+from support.postgres import postgres_server
 from support.seaweedfs import s3_server
 
-__all__ = ["s3_server"]
+__all__ = ["postgres_server", "s3_server"]

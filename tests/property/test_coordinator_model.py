@@ -1,17 +1,26 @@
 """The coordinator against a plain model of itself, under any sequence of calls.
 
-Two control planes share one file, as two processes would: what one has in memory must never outlive what the
-other one writes.
+Two control planes share one database, as two processes would: what one has in memory must never outlive what
+the other one writes.
 """
 
 import asyncio
+import contextlib
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from inkless.clock import SystemEntropy
 from inkless.coordinator.contract import ControlPlane
@@ -30,6 +39,7 @@ from inkless.coordinator.types import (
 from inkless.protocol.error_codes import ErrorCode
 from support.coordinator_commits import HandClock, new_topic, object_of
 from support.coordinator_model import CoordinatorModel, ModelLog, Span, join_runs
+from support.postgres import PostgresServer
 
 T = TypeVar("T")
 
@@ -56,10 +66,21 @@ batch_lists = st.lists(st.one_of(plain_batches, sequenced_batches, following_bat
 run_maps = st.dictionaries(partition_numbers, batch_lists, min_size=1, max_size=PARTITIONS)
 
 
+@contextlib.contextmanager
+def sqlite_database() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield f"sqlite://{folder}/control-plane.db"
+
+
 class CoordinatorMachine(RuleBasedStateMachine):
+    def new_database(self) -> contextlib.AbstractContextManager[str]:
+        """The URL of an empty database, which goes with the context."""
+        return sqlite_database()
+
     @initialize()
     def open(self) -> None:
-        self.folder = tempfile.TemporaryDirectory()
+        self.resources = contextlib.ExitStack()
+        self.url = self.resources.enter_context(self.new_database())
         self.runner = asyncio.Runner()
         self.model = CoordinatorModel()
         self.past: list[ObjectCommit] = []
@@ -72,14 +93,13 @@ class CoordinatorMachine(RuleBasedStateMachine):
             for plane in self.planes:
                 self.run(plane.close())
             self.runner.close()
-            self.folder.cleanup()
+            self.resources.close()
 
     def run(self, call: Coroutine[Any, Any, T]) -> T:
         return self.runner.run(call)
 
     def _open_plane(self) -> ControlPlane:
-        url = f"sqlite://{self.folder.name}/control-plane.db"
-        return self.run(open_control_plane(url, clock=HandClock(), entropy=SystemEntropy()))
+        return self.run(open_control_plane(self.url, clock=HandClock(), entropy=SystemEntropy()))
 
     def _make_topic(self, plane: ControlPlane) -> None:
         self.topics_made += 1
@@ -232,7 +252,18 @@ def hit_spans(hit: TimestampHit) -> list[Span]:
     return [] if hit.coordinates is None else [span(hit.coordinates)]
 
 
-TestCoordinator = CoordinatorMachine.TestCase
-TestCoordinator.settings = settings(
+@pytest.mark.postgres
+def test_coordinator_in_postgresql_agrees_with_the_model(postgres_server: PostgresServer) -> None:
+    class PostgresMachine(CoordinatorMachine):
+        def new_database(self) -> contextlib.AbstractContextManager[str]:
+            return postgres_server.fresh_database()
+
+    # Fewer, since every step is several round trips and every example a database.
+    run_state_machine_as_test(PostgresMachine, settings=settings(EVERY_RUN, max_examples=10))
+
+
+EVERY_RUN = settings(
     max_examples=50, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+TestCoordinator = CoordinatorMachine.TestCase
+TestCoordinator.settings = EVERY_RUN

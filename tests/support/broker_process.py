@@ -30,6 +30,8 @@ class BrokerProcess:
         self._options = {
             "listeners": f"PLAINTEXT://{_HOST}:{self.port}",
             "inkless.data.dir": str(folder / "data"),
+            # Records of tests have fixed times long past, and must not vanish while the tests run.
+            "log.retention.check.interval.ms": "86400000",
             **(options or {}),
         }
         self._process: subprocess.Popen[bytes] | None = None

@@ -19,6 +19,9 @@ class CommandEntry(NamedTuple):
 
 COMMANDS = {
     "serve": CommandEntry("inkless.cli.serve", "serve", "Run a broker in the foreground."),
+    "cluster": CommandEntry(
+        "inkless.cli.cluster", "cluster", "Run several brokers that share their data, on this machine."
+    ),
     "topics": CommandEntry(
         "inkless.cli.topics", "topics", "Create, list, describe, alter and delete topics."
     ),

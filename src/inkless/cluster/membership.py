@@ -1,5 +1,6 @@
 """This broker's place in the cluster, and who else is alive."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 
@@ -7,7 +8,7 @@ from inkless.clock import Clock, TaskOwner
 from inkless.cluster.directory import TopicDirectory
 from inkless.coordinator.contract import ClusterMetadata
 from inkless.coordinator.types import BrokerRegistration
-from inkless.errors import InklessError, RequestError
+from inkless.errors import InklessError, RequestError, Unavailable
 from inkless.protocol.error_codes import ErrorCode
 
 log = logging.getLogger(__name__)
@@ -15,6 +16,8 @@ log = logging.getLogger(__name__)
 _RENEWALS_PER_LEASE = 3
 _TRIES_PER_LEASE = 10
 _LEASES_WAITED = 1.2
+_CATCH_UP_S_MAX = 1.0
+_LOOK_AROUND_S = 0.5
 
 
 class Membership:
@@ -40,7 +43,10 @@ class Membership:
         self._clock = clock
         self._brokers: Sequence[BrokerRegistration] = [registration]
         self._held_until = 0.0
+        self._loaded_at = float("-inf")
+        self._loading = asyncio.Lock()
         self._tasks = TaskOwner("membership", tasks_max=1)
+        self._catching_up = TaskOwner("membership news", tasks_max=1)
 
     @property
     def registration(self) -> BrokerRegistration:
@@ -68,12 +74,45 @@ class Membership:
         self._tasks.spawn(self._keep_renewing())
 
     async def refresh(self) -> None:
+        """Raises Unavailable."""
+        async with self._loading:
+            await self._load()
+
+    async def catch_up(self) -> None:
+        """For requests that name what this broker has not heard of, which another may have made just now.
+
+        However many ask at once, the database is asked at most twice; one that does not answer soon leaves
+        the broker with what it knows.
+        """
+        await self._load_unless_loaded_after(self._clock.monotonic())
+
+    def catch_up_soon(self) -> None:
+        """The same for those who cannot wait, whose clients will ask again."""
+        if not self._catching_up:
+            self._catching_up.spawn(self.catch_up())
+
+    async def look_around(self) -> None:
+        """For requests that name nothing unknown: their clients may be looking for a broker that has gone."""
+        await self._load_unless_loaded_after(self._clock.monotonic() - _LOOK_AROUND_S)
+
+    async def _load_unless_loaded_after(self, moment: float) -> None:
+        try:
+            async with asyncio.timeout(_CATCH_UP_S_MAX), self._loading:
+                if self._loaded_at <= moment:
+                    await self._load()
+        except (Unavailable, TimeoutError) as error:
+            log.warning("answering from what is known", extra={"error": repr(error)})
+
+    async def _load(self) -> None:
+        began_at = self._clock.monotonic()
         await self._directory.refresh()
         living = {broker.broker_id: broker for broker in await self._metadata.living_brokers()}
         living[self._registration.broker_id] = self._registration
         self._brokers = [living[broker_id] for broker_id in sorted(living)]
+        self._loaded_at = began_at
 
     async def leave(self) -> None:
+        await self._catching_up.close()
         await self._tasks.close()
         try:
             await self._metadata.deregister_broker(

@@ -86,7 +86,7 @@ class TopicChanges:
     async def create_automatically(self, name: str) -> TopicEntry:
         """The topic of that name, made with all defaults if nobody has made it yet."""
         check_topic_name(name)
-        await self._directory.refresh()
+        await self._membership.refresh()
         existing = self._directory.by_name(name)
         if existing is not None:
             return existing

@@ -3,7 +3,7 @@
 `contract` is what brokers, pipeline and tools program against, in the words of `types`; `open` turns a URL
 into an implementation. What every backend must work out alike has no database in it: `append` gives offsets,
 `producer_state` judges idempotent producers, `find_plan` spends a find's budget, and `batch_index` and
-`commit_answer` are blobs inside rows. The packages below (`sqlite`) store and look up.
+`commit_answer` are blobs inside rows. The packages below (`sqlite`, `postgres`) store and look up.
 
 Invariants: offsets of a partition are dense and unique, high watermark and log start never go back, an object
 is committed once however often the call is repeated, and coordinates are visible only together with all else

@@ -5,8 +5,8 @@ A database that does not answer, or answers that it cannot now, raises `errors.U
 leaves an implementation but `RequestError` where a method says so, and `InvariantViolated` for a bug.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from inkless.coordinator.types import (
     BrokerRegistration,
@@ -90,8 +90,8 @@ class Housekeeping(Protocol):
 
     async def apply_retention(self, limits: Sequence[RetentionLimit]) -> list[RetentionResult]:
         """Moves log starts forward past the runs that a limit no longer covers, never past the high watermark
-        and never into a run; answers in the order asked. A call may stop short after a bounded number of runs:
-        the next one goes on. Runs and objects are treated as by `delete_records`."""
+        and never into a run; answers in the order asked. A call may stop short after a bounded number of
+        runs: the next one goes on. Runs and objects are treated as by `delete_records`."""
         ...
 
     async def unreferenced_objects(self, *, since_before_ms: int, count_max: int) -> list[UnreferencedObject]:
@@ -99,13 +99,13 @@ class Housekeeping(Protocol):
         ...
 
     async def forget_objects(self, object_ids: Sequence[ObjectId]) -> int:
-        """Removes the records of objects that are gone from storage, unless something refers to them; gives how
-        many were removed."""
+        """Removes the records of objects that are gone from storage, unless something refers to them; gives
+        how many were removed."""
         ...
 
     async def condemn_objects(self, object_ids: Sequence[ObjectId]) -> list[ObjectId]:
-        """Of the given objects those that were never committed, each of which can never be from now on: what a
-        deletion of orphans must know before it touches storage. A condemned object is listed by
+        """Of the given objects those that were never committed, each of which can never be from now on: what
+        a deletion of orphans must know before it touches storage. A condemned object is listed by
         `unreferenced_objects` like any other, from the time it was condemned."""
         ...
 
@@ -222,6 +222,18 @@ class GroupStore(Protocol):
     ) -> list[str]:
         """Notes that the groups `in_use` have members, then deletes up to `count_max` groups that nobody has
         claimed, joined, noted or committed to since; gives their ids."""
+        ...
+
+
+@runtime_checkable
+class CommitNotices(Protocol):
+    """Offered by control planes that hear of the commits of other processes; where there is none, readers
+    poll."""
+
+    def subscribe_commits(self, callback: Callable[[Sequence[PartitionId] | None], None]) -> None:
+        """From now on `callback` is told, in the event loop, of the partitions that other processes commit
+        to; None means that anything may have changed. A hint, which may come late or twice; it must not
+        block."""
         ...
 
 

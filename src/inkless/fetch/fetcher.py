@@ -17,6 +17,8 @@ from inkless.settings import FetchSettings
 _SHARES_OF_ROOM = 8
 _PARTITION_BYTES_MIN = 64 * 1024
 _SHARE_BYTES_MIN = 4 * 1024 * 1024
+_OWN_LOOK_S_MIN = 1.0
+"""A parked fetch is woken by commits, whoever sees them; should nobody, it looks for itself at last."""
 
 
 class PartitionBytes(NamedTuple):
@@ -43,6 +45,7 @@ class Fetcher:
     ) -> None:
         self._settings = settings
         self._read_bytes_max = settings.cache_bytes_max // 2
+        self._own_look_s = max(settings.poll_interval_ms / 1000, _OWN_LOOK_S_MIN)
         self._coordinator = coordinator
         self._reader = reader
         self._parking = parking
@@ -78,7 +81,7 @@ class Fetcher:
                 left_s = wait_until - self._clock.monotonic()
                 if left_s <= 0 or self._parking.closed or _is_enough(wanted, found, bytes_min):
                     return found
-                await place.wait(min(left_s, self._settings.poll_interval_ms / 1000))
+                await place.wait(min(left_s, self._own_look_s))
 
     async def _find(self, wanted: Sequence[FindRequest], *, bytes_max: int) -> list[FindResult]:
         """Every partition gets an equal share first, so that partitions written together are also read

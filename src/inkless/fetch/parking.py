@@ -21,6 +21,11 @@ class ParkingLot:
     def __len__(self) -> int:
         return len({future for waiting in self._parked.values() for future in waiting})
 
+    @property
+    def partitions(self) -> list[PartitionId]:
+        """Those that somebody waits for."""
+        return list(self._parked)
+
     def wake(self, partitions: Iterable[PartitionId]) -> None:
         for partition in partitions:
             for future in self._parked.get(partition, ()):

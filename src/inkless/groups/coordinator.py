@@ -92,6 +92,8 @@ class GroupCoordinator:
         if not self.is_coordinated_here(group_id):
             if hosted is not None:
                 self.drop(hosted)
+            # The client was sent here by a broker that may know better who is alive.
+            self._membership.catch_up_soon()
             raise RequestError(ErrorCode.NOT_COORDINATOR)
         return hosted
 

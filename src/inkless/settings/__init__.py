@@ -14,6 +14,7 @@ from inkless.settings.addresses import HostPort, ListenerAddress
 from inkless.settings.control_plane import ControlPlaneSettings
 from inkless.settings.fetch import FetchSettings
 from inkless.settings.groups import GroupSettings
+from inkless.settings.housekeeping import HousekeepingSettings
 from inkless.settings.load import LoadedSettings, UnknownKey, load_settings
 from inkless.settings.logs import LogSettings
 from inkless.settings.produce import ProduceSettings
@@ -27,6 +28,7 @@ __all__ = [
     "FetchSettings",
     "GroupSettings",
     "HostPort",
+    "HousekeepingSettings",
     "ListenerAddress",
     "LoadedSettings",
     "LogSettings",

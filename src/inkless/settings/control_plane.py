@@ -13,9 +13,10 @@ class ControlPlaneSettings:
     url: str = setting(
         "inkless.control.plane.url",
         "",
-        Text("sqlite:///path/to/file.db"),
+        Text("sqlite:///path/to/file.db, postgresql://user:password@host:port/database"),
         "Where the Batch Coordinator and the cluster metadata are; a broker refuses to start on any other "
-        "kind of URL.",
+        "kind of URL. SQLite is for the brokers of one machine, PostgreSQL (pip install inkless[postgres]) "
+        "for any number; the form jdbc:postgresql://… is taken too.",
         aliases=("inkless.control.plane.connection.string",),
         derived="sqlite://<inkless.data.dir>/control-plane.db",
         # It may hold a password.

@@ -62,7 +62,7 @@ class FetchSettings:
         "inkless.consume.poll.interval.ms",
         100,
         milliseconds(1, 60_000),
-        "How often parked fetches look for commits of other brokers that no notification told them of.",
+        "How often the broker looks for commits of others, for all parked fetches together.",
     )
     wait_max_ms: int = setting(
         "inkless.consume.max.wait.ms",

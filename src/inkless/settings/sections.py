@@ -10,6 +10,7 @@ from inkless.settings.backends import BackendNames
 from inkless.settings.control_plane import ControlPlaneSettings
 from inkless.settings.fetch import FetchSettings
 from inkless.settings.groups import GroupSettings
+from inkless.settings.housekeeping import HousekeepingSettings
 from inkless.settings.keys import Key, keys_of, setting
 from inkless.settings.kinds import ConfigType
 from inkless.settings.logs import LogSettings
@@ -63,6 +64,7 @@ SECTIONS: dict[str, Section] = {
     "control_plane": Section("Control plane", ControlPlaneSettings),
     "backends": Section("Storage and control plane by class name", BackendNames),
     "groups": Section("Consumer groups", GroupSettings),
+    "housekeeping": Section("Housekeeping", HousekeepingSettings),
     "log": Section("Log", LogSettings),
 }
 
@@ -79,6 +81,7 @@ class Settings:
     control_plane: ControlPlaneSettings
     backends: BackendNames
     groups: GroupSettings
+    housekeeping: HousekeepingSettings
     log: LogSettings
     topics: TopicDefaults
     given: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)

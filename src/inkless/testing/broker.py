@@ -26,6 +26,7 @@ Option = str | int | float | bool | Path
 START_TIMEOUT_S = 30.0
 CALL_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 60.0
+_A_DAY_MS = "86400000"
 
 
 class _Started(NamedTuple):
@@ -42,7 +43,8 @@ class Broker:
     Keyword options are configuration keys with underscores for dots: `num_partitions=3` is
     `num.partitions=3`. A key that does not exist raises ConfigurationError, where `inkless serve` only warns:
     a test with a typing error in it would test something else.
-    Without `data_dir` nothing outlives `stop()`.
+    Without `data_dir` nothing outlives `stop()`. Retention is applied once a day unless
+    `log_retention_check_interval_ms` says otherwise.
 
     The methods may be called from any thread. They wait for the broker, never for the caller's event loop.
     """
@@ -122,7 +124,8 @@ class Broker:
         await asyncio.to_thread(self.stop)
 
     def _settings(self) -> Settings:
-        overrides = {"listeners": "PLAINTEXT://127.0.0.1:0"}
+        # Records of tests often have fixed times long past, and must not vanish while the tests run.
+        overrides = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.retention.check.interval.ms": _A_DAY_MS}
         if self._data_dir is None:
             overrides["inkless.data.dir"] = self._resources.enter_context(
                 tempfile.TemporaryDirectory(prefix="inkless-", ignore_cleanup_errors=True)

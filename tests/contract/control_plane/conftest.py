@@ -1,6 +1,6 @@
 """Every backend of the control plane, each a parameter of the same fixture."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,7 @@ from inkless.clock import SystemEntropy
 from inkless.coordinator.contract import ControlPlane
 from inkless.coordinator.open import open_control_plane
 from support.coordinator_commits import HandClock
+from support.postgres import PostgresServer
 
 
 @pytest.fixture
@@ -16,11 +17,15 @@ def clock() -> HandClock:
     return HandClock()
 
 
-@pytest.fixture(params=["sqlite"])
-def control_plane_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def control_plane_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An empty database of its own for each test."""
-    assert request.param == "sqlite"
-    return f"sqlite://{tmp_path}/control-plane.db"
+    if request.param == "sqlite":
+        yield f"sqlite://{tmp_path}/control-plane.db"
+        return
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    with server.fresh_database() as url:
+        yield url
 
 
 @pytest.fixture

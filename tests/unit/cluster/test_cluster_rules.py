@@ -85,9 +85,20 @@ def test_a_broker_without_listeners_has_no_endpoint() -> None:
 
 def test_a_groups_coordinator_is_the_same_in_every_process() -> None:
     brokers = [a_broker(1), a_broker(2), a_broker(3)]
-    assert [coordinator_of(f"group-{index}", brokers).broker_id for index in range(6)] == [2, 2, 3, 3, 3, 3]
+    assert [coordinator_of(f"group-{index}", brokers).broker_id for index in range(6)] == [3, 1, 1, 3, 2, 3]
 
 
 def test_groups_are_spread_over_all_brokers() -> None:
     brokers = [a_broker(1), a_broker(2), a_broker(3)]
-    assert {coordinator_of(f"group-{index}", brokers).broker_id for index in range(50)} == {1, 2, 3}
+    chosen = Counter(coordinator_of(f"group-{index}", brokers).broker_id for index in range(3000))
+    assert sorted(chosen) == [1, 2, 3]
+    assert min(chosen.values()) > 900
+
+
+@given(brokers=BROKERS, key=st.text())
+def test_a_broker_that_goes_moves_only_its_own_groups(brokers: list[BrokerRegistration], key: str) -> None:
+    chosen = coordinator_of(key, brokers)
+    for gone in brokers:
+        others = [broker for broker in brokers if broker is not gone]
+        if gone is not chosen and others:
+            assert coordinator_of(key, others) is chosen

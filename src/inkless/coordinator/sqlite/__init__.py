@@ -1,7 +1,7 @@
 """The control plane in one SQLite file, for one machine: embedded brokers, tests, small clusters.
 
-    caller ─► control_plane ─► database_thread ─► writer ─► commit, topics, brokers, groups, trim
-                          └──► database_thread ─► reader ─► find, topics, brokers, groups
+    caller ─► control_plane ─► database_thread ─► writer ─► commit, trim, topics, brokers, groups, …
+                          └──► database_thread ─► reader ─► find, retention, topics, brokers, groups, …
 
 One thread writes and one reads, each with its own connection; in the write-ahead log neither waits for the
 other. Calls that arrive while a transaction runs are carried out together in the next one (group commit),

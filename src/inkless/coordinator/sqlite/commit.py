@@ -12,16 +12,15 @@ from inkless.coordinator.append import LogTail, ProducerKey, RunRow, append_run,
 from inkless.coordinator.commit_answer import forgotten_answer, pack_answer, unpack_answer
 from inkless.coordinator.producer_state import pack_batches
 from inkless.coordinator.sqlite.log_cache import LogCache
+from inkless.coordinator.sqlite.objects import CONDEMNED_OBJECT, WAL_OBJECT
 from inkless.coordinator.sqlite.row_writer import RowWriter
 from inkless.coordinator.types import ObjectCommit, ObjectId, RunResult
 from inkless.errors import InvariantViolated
 from inkless.protocol.error_codes import ErrorCode
 
-_WAL_OBJECT = 0
-
 _KNOWN_CHUNK = 64
 _KNOWN_OBJECTS = f"""
-    SELECT o.object_id, a.answer FROM objects AS o LEFT JOIN commit_answers AS a USING (object_number)
+    SELECT o.object_id, o.kind, a.answer FROM objects AS o LEFT JOIN commit_answers AS a USING (object_number)
     WHERE o.object_id IN ({", ".join("?" * _KNOWN_CHUNK)})
 """  # noqa: S608 only placeholders are put in
 _INSERT_OBJECTS = RowWriter("INSERT INTO objects", columns=9)
@@ -69,11 +68,8 @@ class Committer:
         for position in range(0, len(ids), _KNOWN_CHUNK):
             chunk: list[bytes | None] = [*ids[position : position + _KNOWN_CHUNK]]
             chunk += [None] * (_KNOWN_CHUNK - len(chunk))
-            for object_id, answer in self._connection.execute(_KNOWN_OBJECTS, chunk).fetchall():
-                commit = commits[object_id]
-                answers[commit.object_id] = (
-                    forgotten_answer(commit) if answer is None else unpack_answer(answer, commit)
-                )
+            for object_id, kind, answer in self._connection.execute(_KNOWN_OBJECTS, chunk).fetchall():
+                answers[object_id] = _answer_again(commits[object_id], kind, answer)
         return answers
 
 
@@ -117,7 +113,7 @@ class _Append:
                 commit.key,
                 commit.byte_length,
                 commit.broker_id,
-                _WAL_OBJECT,
+                WAL_OBJECT,
                 self._now_ms,
                 run_count,
                 None if run_count else self._now_ms,
@@ -139,6 +135,12 @@ class _Append:
         if state is None:
             raise InvariantViolated(f"{key} was changed, but has no state")
         return (*key, state.epoch, pack_batches(state.batches), self._now_ms)
+
+
+def _answer_again(commit: ObjectCommit, kind: int, answer: bytes | None) -> list[RunResult]:
+    if kind == CONDEMNED_OBJECT:
+        return [refuse_run(run, ErrorCode.KAFKA_STORAGE_ERROR) for run in commit.runs]
+    return forgotten_answer(commit) if answer is None else unpack_answer(answer, commit)
 
 
 def _run_columns(row: RunRow, object_number: int) -> tuple[Any, ...]:

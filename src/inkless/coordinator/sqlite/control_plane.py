@@ -8,11 +8,13 @@ from functools import partial
 from typing import TypeVar
 
 from inkless.clock import Clock, Entropy, TaskOwner
-from inkless.coordinator.sqlite import brokers, cluster_row, groups, objects, topics
+from inkless.coordinator.append import ProducerKey
+from inkless.coordinator.sqlite import brokers, cluster_row, duties, groups, objects, producers, topics
 from inkless.coordinator.sqlite.connection import WriteLock, connect, translated_errors, write_transaction
 from inkless.coordinator.sqlite.database_thread import DatabaseThread
 from inkless.coordinator.sqlite.migrations import migrate
 from inkless.coordinator.sqlite.reader import Query, Reader
+from inkless.coordinator.sqlite.retention import plan_retention, retention_result
 from inkless.coordinator.sqlite.settings import SqliteSettings
 from inkless.coordinator.sqlite.trim import trim_step
 from inkless.coordinator.sqlite.writer import Change, Commit, GroupChange, Work, Writer
@@ -27,8 +29,11 @@ from inkless.coordinator.types import (
     GroupFence,
     NewTopic,
     ObjectCommit,
+    ObjectId,
     OffsetBounds,
     PartitionId,
+    RetentionLimit,
+    RetentionResult,
     RunResult,
     StoredGroup,
     TimestampHit,
@@ -109,6 +114,64 @@ class SqliteControlPlane:
     async def unreferenced_objects(self, *, since_before_ms: int, count_max: int) -> list[UnreferencedObject]:
         return await self._read(
             partial(objects.unreferenced_objects, since_before_ms=since_before_ms, count_max=count_max)
+        )
+
+    async def acquire_duty(self, duty: str, holder: bytes, *, lease_ms: int) -> bool:
+        now_ms = self._clock.now_ms()
+        return await self._change(
+            partial(duties.acquire_duty, duty=duty, holder=holder, lease_ms=lease_ms, now_ms=now_ms)
+        )
+
+    async def release_duty(self, duty: str, holder: bytes) -> None:
+        await self._change(partial(duties.release_duty, duty=duty, holder=holder))
+
+    async def apply_retention(self, limits: Sequence[RetentionLimit]) -> list[RetentionResult]:
+        plans = await self._read(
+            partial(plan_retention, limits=limits, runs_max=self._settings.retention_runs_max)
+        )
+        if any(plan.has_runs_to_forget for plan in plans if plan is not None):
+            # Perhaps by a process that is gone.
+            self._trim_in_background()
+        requests = [
+            DeleteRecordsRequest(limit.partition, plan.planned_offset)
+            for limit, plan in zip(limits, plans, strict=True)
+            if plan is not None and plan.planned_offset > plan.present_offset
+        ]
+        moved = (
+            {result.partition: result for result in await self.delete_records(requests)} if requests else {}
+        )
+        return [
+            retention_result(limit.partition, plan, moved.get(limit.partition))
+            for limit, plan in zip(limits, plans, strict=True)
+        ]
+
+    async def forget_objects(self, object_ids: Sequence[ObjectId]) -> int:
+        repeated_after_ms = self._clock.now_ms() - self._settings.commit_repetition_max_ms
+        return await self._change(
+            partial(objects.forget_objects, object_ids=object_ids, repeated_after_ms=repeated_after_ms)
+        )
+
+    async def condemn_objects(self, object_ids: Sequence[ObjectId]) -> list[ObjectId]:
+        # Almost every object was committed, which can be seen without the writer.
+        uncommitted = await self._read(partial(objects.without_commit, object_ids=object_ids))
+        if all(uncommitted.values()):
+            return list(uncommitted)
+        return await self._change(
+            partial(objects.condemn_objects, object_ids=list(uncommitted), now_ms=self._clock.now_ms())
+        )
+
+    async def expire_producers(self, *, unused_before_ms: int, count_max: int) -> int:
+        unused: list[ProducerKey] = []
+        after: ProducerKey | None = producers.BEFORE_THE_FIRST
+        while after is not None and len(unused) < count_max:
+            found, after = await self._read(
+                partial(producers.find_unused, after=after, unused_before_ms=unused_before_ms)
+            )
+            unused += found
+        if not unused:
+            return 0
+        return await self._change(
+            partial(producers.forget_unused, keys=unused[:count_max], unused_before_ms=unused_before_ms)
         )
 
     async def cluster_id(self) -> str:

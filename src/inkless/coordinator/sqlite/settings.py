@@ -24,3 +24,7 @@ class SqliteSettings:
     """Log tails and producer states that the writer keeps in memory."""
     trim_runs_max: int = 1_000
     """How many runs one transaction forgets, so that commits do not wait long behind a deletion."""
+    retention_runs_max: int = 10_000
+    """How many runs one call looks at for retention, so that other readers do not wait long behind it."""
+    commit_repetition_max_ms: int = 86_400_000
+    """A commit is known as a repetition for at least this long, even when its object has been deleted."""

@@ -44,12 +44,12 @@ async def test_there_are_only_brokers(broker: HandlerBroker, endpoint_type: int,
 async def test_a_groups_coordinator_is_found_in_every_version(broker: HandlerBroker, version: int) -> None:
     await broker.parts.add_brokers(a_broker(1), a_broker(2))
     if version >= 4:
-        request = FindCoordinatorRequest(coordinator_keys=["group-2", "group-0"])
+        request = FindCoordinatorRequest(coordinator_keys=["group-0", "group-2"])
         found, other = (await broker.ask(request, version=version)).coordinators
-        assert (found.key, other.key) == ("group-2", "group-0")
+        assert (found.key, other.key) == ("group-0", "group-2")
         assert other.node_id != found.node_id
     else:
-        found = await broker.ask(FindCoordinatorRequest(key="group-2"), version=version)
+        found = await broker.ask(FindCoordinatorRequest(key="group-0"), version=version)
     assert found.error_code == ErrorCode.NONE
     assert (found.node_id, found.host, found.port) == (2, "host-2", 9092)
 
