@@ -16,7 +16,7 @@ from inkless.cluster.directory import TopicDirectory
 from inkless.cluster.membership import Membership
 from inkless.cluster.producer_ids import ProducerIds
 from inkless.cluster.topic_changes import TopicChanges
-from inkless.coordinator.contract import ControlPlane
+from inkless.coordinator.contract import CommitNotices, ControlPlane
 from inkless.coordinator.open import open_control_plane
 from inkless.coordinator.types import BrokerRegistration, Listener
 from inkless.fetch.cache import ObjectCache
@@ -112,26 +112,47 @@ class _Outside:
     entropy: Entropy
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """A broker put together, not yet running."""
+
+    context: BrokerContext
+    parking: ParkingLot
+    listeners: Listeners
+    upkeep: GroupUpkeep
+    watch: CommitWatch
+    housekeeper: Housekeeper
+    metrics: MetricsRegistry
+
+
 async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStack) -> RunningBroker:
+    bound = _bind_all(settings, resources)
+    cluster_id = await outside.control_plane.cluster_id()
+    parts = _put_together(settings, outside, bound, cluster_id)
+    await _set_going(parts, bound, resources)
+    metrics_address = await _serve_metrics(settings, parts.metrics, parts.context.membership, resources)
+    return RunningBroker(
+        settings=settings,
+        cluster_id=cluster_id,
+        listeners=tuple(each.address for each in bound),
+        metrics=parts.metrics,
+        metrics_address=metrics_address,
+        _resources=resources.pop_all(),
+    )
+
+
+def _put_together(
+    settings: Settings, outside: _Outside, bound: list[BoundListener], cluster_id: str
+) -> _Parts:
     store, control_plane = outside.store, outside.control_plane
     clock, entropy = outside.clock, outside.entropy
-    bound = _bind_all(settings, resources)
     object_pool = BufferPool(idle_bytes_max=_POOL_IDLE_BYTES_MAX)
+    receive_pool = BufferPool(idle_bytes_max=_POOL_IDLE_BYTES_MAX)
     cache = ObjectCache(
         bytes_max=settings.fetch.cache_bytes_max, written_share=settings.fetch.cache_written_share
     )
     parking = ParkingLot()
     reader = RunReader(settings.fetch, store=store, cache=cache, pool=object_pool, clock=clock)
-    writer = Writer(
-        settings.produce,
-        broker_id=settings.server.node_id,
-        store=store,
-        coordinator=control_plane,
-        listener=Tail(cache, parking),
-        pool=object_pool,
-        clock=clock,
-        entropy=entropy,
-    )
     directory = TopicDirectory(control_plane, settings.topics)
     membership = Membership(
         _registration(settings, bound, incarnation=entropy.new_id()),
@@ -141,19 +162,9 @@ async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStac
         clock=clock,
     )
     groups = GroupCoordinator(settings.groups, store=control_plane, membership=membership, clock=clock)
-    upkeep = GroupUpkeep(groups, settings.groups, store=control_plane, membership=membership, clock=clock)
-    housekeeper = Housekeeper(
-        settings.housekeeping,
-        broker_id=settings.server.node_id,
-        control_plane=control_plane,
-        store=store,
-        directory=directory,
-        clock=clock,
-        entropy=entropy,
-    )
     context = BrokerContext(
         settings=settings,
-        cluster_id=await control_plane.cluster_id(),
+        cluster_id=cluster_id,
         control_plane=control_plane,
         directory=directory,
         membership=membership,
@@ -165,7 +176,16 @@ async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStac
             entropy=entropy,
         ),
         producer_ids=ProducerIds(control_plane),
-        writer=writer,
+        writer=Writer(
+            settings.produce,
+            broker_id=settings.server.node_id,
+            store=store,
+            coordinator=control_plane,
+            listener=Tail(cache, parking),
+            pool=object_pool,
+            clock=clock,
+            entropy=entropy,
+        ),
         fetcher=Fetcher(
             settings.fetch, coordinator=control_plane, reader=reader, parking=parking, clock=clock
         ),
@@ -177,45 +197,53 @@ async def _start(settings: Settings, outside: _Outside, resources: AsyncExitStac
         clock=clock,
         entropy=entropy,
     )
-    receive_pool = BufferPool(idle_bytes_max=_POOL_IDLE_BYTES_MAX)
     dispatcher = RequestDispatcher(context)
     listeners = Listeners(settings.server, dispatcher=dispatcher, pool=receive_pool, clock=clock)
-    metrics = publish(
-        Measured(
-            context=context,
-            cache=cache,
-            parking=parking,
-            dispatcher=dispatcher,
-            listeners=listeners,
-            receive_pool=receive_pool,
-            object_pool=object_pool,
-            store_meter=outside.store_meter,
-            housekeeping=housekeeper.counters,
-        )
+    housekeeper = Housekeeper(
+        settings.housekeeping,
+        broker_id=settings.server.node_id,
+        control_plane=control_plane,
+        store=store,
+        directory=directory,
+        clock=clock,
+        entropy=entropy,
     )
-    await membership.join()
-    resources.push_async_callback(membership.leave)
-    resources.push_async_callback(groups.close)
-    resources.push_async_callback(upkeep.close)
-    upkeep.start()
-    watch = CommitWatch(
-        control_plane, parking, interval_ms=settings.fetch.poll_interval_ms, clock=outside.clock
+    return _Parts(
+        context=context,
+        parking=parking,
+        listeners=listeners,
+        upkeep=GroupUpkeep(groups, settings.groups, store=control_plane, membership=membership, clock=clock),
+        watch=CommitWatch(control_plane, parking, interval_ms=settings.fetch.poll_interval_ms, clock=clock),
+        housekeeper=housekeeper,
+        metrics=publish(
+            Measured(
+                context=context,
+                cache=cache,
+                parking=parking,
+                dispatcher=dispatcher,
+                listeners=listeners,
+                receive_pool=receive_pool,
+                object_pool=object_pool,
+                store_meter=outside.store_meter,
+                housekeeping=housekeeper.counters,
+            )
+        ),
     )
-    resources.push_async_callback(watch.close)
-    watch.start()
-    resources.push_async_callback(housekeeper.close)
-    housekeeper.start()
-    resources.push_async_callback(_drain, listeners, writer, parking, groups)
-    await listeners.start(bound)
-    metrics_address = await _serve_metrics(settings, metrics, membership, resources)
-    return RunningBroker(
-        settings=settings,
-        cluster_id=context.cluster_id,
-        listeners=tuple(each.address for each in bound),
-        metrics=metrics,
-        metrics_address=metrics_address,
-        _resources=resources.pop_all(),
-    )
+
+
+async def _set_going(parts: _Parts, bound: list[BoundListener], resources: AsyncExitStack) -> None:
+    """Clients last: whoever gets in finds a broker that is a member of its cluster."""
+    context = parts.context
+    await context.membership.join()
+    resources.push_async_callback(context.membership.leave)
+    resources.push_async_callback(context.groups.close)
+    if isinstance(context.control_plane, CommitNotices):
+        context.control_plane.subscribe_commits(parts.parking.hear_of)
+    for part in (parts.upkeep, parts.watch, parts.housekeeper):
+        resources.push_async_callback(part.close)
+        part.start()
+    resources.push_async_callback(_drain, parts.listeners, context.writer, parts.parking, context.groups)
+    await parts.listeners.start(bound)
 
 
 async def _serve_metrics(

@@ -1,7 +1,7 @@
 """Where fetches wait that have nothing to return yet."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 from inkless.coordinator.types import PartitionId
@@ -31,6 +31,10 @@ class ParkingLot:
             for future in self._parked.get(partition, ()):
                 if not future.done():
                     future.set_result(None)
+
+    def hear_of(self, partitions: Sequence[PartitionId] | None) -> None:
+        """Another process has committed to these; None means that it may have been anything."""
+        self.wake(self.partitions if partitions is None else partitions)
 
     def close(self) -> None:
         """Wakes everybody, and lets nobody wait any more: the broker is stopping."""

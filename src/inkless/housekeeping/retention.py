@@ -1,7 +1,8 @@
 """Retention: log starts move past what is too old or too much."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from inkless.clock import Clock
 from inkless.cluster.directory import TopicDirectory, TopicEntry
@@ -39,42 +40,46 @@ class RetentionChore:
         self._directory = directory
         self._clock = clock
         self._counters = counters
-        self._due: deque[RetentionLimit] = deque()
+        self._due: Iterator[RetentionLimit] = iter(())
         self._unfinished: deque[RetentionLimit] = deque()
+        self._turn: Sequence[RetentionLimit] = ()
         self._log_starts: dict[PartitionId, int] = {}
+        self._log_starts_before: dict[PartitionId, int] = {}
         self._round_end = 0.0
 
     async def step(self) -> float:
-        if not self._due and (not self._unfinished or self._clock.monotonic() >= self._round_end):
+        if not self._turn:
             await self._begin_round()
-        turn = self._due or self._unfinished
-        limits = [turn[position] for position in range(min(len(turn), self._partitions_max))]
-        if limits:
-            results = await self._control_plane.apply_retention(limits)
-            for _ in limits:
-                turn.popleft()
+            self._turn = self._next_turn()
+        if self._turn:
+            results = await self._control_plane.apply_retention(self._turn)
             self._unfinished += [
-                limit for limit, result in zip(limits, results, strict=True) if self._has_moved(result)
+                limit for limit, result in zip(self._turn, results, strict=True) if self._has_moved(result)
             ]
-        return PAUSE_S if self._due or self._unfinished else self.interval_s
+            self._turn = self._next_turn()
+        return PAUSE_S if self._turn or self._unfinished else self.interval_s
 
     async def _begin_round(self) -> None:
         await self._directory.refresh()
         self._round_end = self._clock.monotonic() + self.interval_s
         now_ms = self._clock.now_ms()
+        # Taken as they are needed: a large cluster has more of them than can be made at once unnoticed.
+        self._due = (limit for entry in self._directory.all() for limit in _limits(entry, now_ms))
         self._unfinished.clear()
-        self._due = deque(limit for entry in self._directory.all() for limit in _limits(entry, now_ms))
-        self._log_starts = {
-            limit.partition: self._log_starts[limit.partition]
-            for limit in self._due
-            if limit.partition in self._log_starts
-        }
+        self._log_starts_before, self._log_starts = self._log_starts, {}
         self._counters.retention_rounds += 1
+
+    def _next_turn(self) -> Sequence[RetentionLimit]:
+        turn = list(islice(self._due, self._partitions_max))
+        if not turn and self._clock.monotonic() < self._round_end:
+            count = min(len(self._unfinished), self._partitions_max)
+            turn = [self._unfinished.popleft() for _ in range(count)]
+        return turn
 
     def _has_moved(self, result: RetentionResult) -> bool:
         if result.error is not ErrorCode.NONE:
             return False
-        before = self._log_starts.get(result.partition)
+        before = self._log_starts.get(result.partition, self._log_starts_before.get(result.partition))
         self._log_starts[result.partition] = result.log_start_offset
         if before is None:
             # Not known from an earlier call; to ask once more costs little.

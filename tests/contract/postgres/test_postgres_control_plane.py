@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
 
 import asyncpg
 import pytest
@@ -295,6 +296,45 @@ async def test_byte_length_of_a_log_follows_commits_and_deletions(
     )
     await plane.delete_records([DeleteRecordsRequest(partition, 3)])
     assert await database.fetchval("SELECT byte_length FROM logs") == 20 + 5 + 30 + 5
+
+
+@pytest.mark.parametrize("meanwhile", ["commit", "deletion"])
+async def test_long_answer_ends_where_what_happens_meanwhile_begins(
+    plane: PostgresControlPlane, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    partition = await one_partition(plane)
+    await plane.commit_objects([object_of({partition: [plain()]}) for _ in range(100)])
+    find = plane._finder._find
+    finds = 0
+
+    async def find_while_others_work(*arguments: Any, **options: Any) -> list[Any]:
+        nonlocal finds
+        finds += 1
+        if finds == 2 and meanwhile == "commit":
+            await plane.commit_objects([object_of({partition: [plain(7)]})])
+        elif finds == 2:
+            await plane.delete_records([DeleteRecordsRequest(partition, 90)])
+        return await find(*arguments, **options)
+
+    monkeypatch.setattr(plane._finder, "_find", find_while_others_work)
+    (found,) = await plane.find_batches([FindRequest(partition, 0, PLENTY)], bytes_max=PLENTY)
+    assert finds == 2
+    assert (found.log_start_offset, found.high_watermark) == (0, 100)
+    offsets = [each.base_offset for each in found.coordinates]
+    assert offsets == list(range(100 if meanwhile == "commit" else len(offsets)))
+    assert 0 < len(offsets) <= 100
+
+
+async def test_listener_asks_whether_its_connection_lives(url: str, plane: PostgresControlPlane) -> None:
+    partition = await one_partition(plane)
+    heard: asyncio.Queue[Sequence[PartitionId] | None] = asyncio.Queue()
+    other = await open_plane(url, listen_check_ms=1)
+    other.subscribe_commits(heard.put_nowait)
+    assert await heard.get() is None
+    for _ in range(20):
+        await plane.commit_objects([object_of({partition: [plain()]})])
+        assert await heard.get() == [partition]
+    await other.close()
 
 
 async def test_closed_control_plane_is_unavailable(url: str) -> None:

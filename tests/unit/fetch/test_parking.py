@@ -58,3 +58,13 @@ async def test_a_closed_lot_wakes_everybody() -> None:
         assert await first.wait(600)
         assert await second.wait(600)
     assert lot.closed
+
+
+async def test_a_notice_wakes_those_it_names_and_one_without_names_everybody() -> None:
+    lot = ParkingLot()
+    with lot.park([A]) as first, lot.park([B]) as second:
+        lot.hear_of([A])
+        assert await first.wait(600)
+        assert not await second.wait(0)
+        lot.hear_of(None)
+        assert await second.wait(600)

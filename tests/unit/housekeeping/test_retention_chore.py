@@ -1,5 +1,10 @@
+import pytest
+
 from inkless.coordinator.types import PartitionId
+from inkless.errors import Unavailable
+from inkless.housekeeping.chore import PAUSE_S
 from inkless.housekeeping.retention import RetentionChore
+from support.cluster_parts import BreakableControlPlane
 from support.housekeeping_parts import BATCH_BYTES, House
 
 HOUR_MS = 3_600_000
@@ -87,3 +92,41 @@ async def test_a_topic_that_was_deleted_meanwhile_does_not_stop_the_round(house:
     await house.plane.delete_topic(gone[0].topic_id)
     await whole_round(chore)
     assert [await house.log_start(each) for each in stays] == [3, 3]
+
+
+async def test_a_step_that_failed_is_taken_again_with_the_same_partitions(house: House) -> None:
+    logs = await house.topic("many", 5, retention_ms=str(HOUR_MS))
+    await fill(house, *logs)
+    link = BreakableControlPlane(house.plane)
+    chore = RetentionChore(
+        house.settings,
+        control_plane=link,
+        directory=house.directory,
+        clock=house.clock,
+        counters=house.counters,
+    )
+    house.clock.ms += HOUR_MS + 1
+    await chore.step()
+    link.is_down = True
+    for _ in range(3):
+        with pytest.raises(Unavailable):
+            await chore.step()
+    link.is_down = False
+    await whole_round(chore)
+    assert [await house.log_start(each) for each in logs] == [3] * 5
+    assert house.counters.retention_rounds == 1
+
+
+async def test_a_round_that_takes_too_long_is_followed_by_another_at_once(house: House) -> None:
+    first, *_ = await house.topic("many", 3, retention_bytes="0", retention_ms="-1")
+    chore = house.retention()
+    await whole_round(chore)
+    await house.write(first)
+    assert await chore.step() == PAUSE_S
+    house.clock.ms += int(chore.interval_s * 1000)
+    assert await chore.step() == PAUSE_S
+    assert house.counters.retention_rounds == 2
+    await house.write(first)
+    assert await chore.step() == PAUSE_S
+    assert house.counters.retention_rounds == 3
+    assert await house.log_start(first) == 2

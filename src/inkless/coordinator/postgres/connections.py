@@ -124,7 +124,10 @@ class Pool:
         try:
             await connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED" + taken)
             yield
-            await connection.execute("COMMIT")
+            outcome = await connection.execute("COMMIT")
+            if outcome != "COMMIT":
+                # The server ends a transaction in which a statement failed without calling it an error.
+                raise Unavailable(f"PostgreSQL: a transaction ended with {outcome}")
         except BaseException:
             await _roll_back(connection, seconds_max=self._settings.connect_timeout_ms / 1000)
             raise

@@ -91,10 +91,19 @@ class CommitNotices:
             await connection.add_listener(CHANNEL, self._on_notice)
             # What was committed before cannot have been heard of.
             self._tell(None)
-            await lost.wait()
+            while not lost.is_set():
+                await self._check_when_silent(connection, lost)
         finally:
             with suppress(asyncpg.InterfaceError):
                 connection.terminate()
+
+    async def _check_when_silent(self, connection: "asyncpg.Connection[Any]", lost: asyncio.Event) -> None:
+        """A network that swallows everything does not say that it does."""
+        try:
+            async with asyncio.timeout(self._settings.listen_check_ms / 1000):
+                await lost.wait()
+        except TimeoutError:
+            await connection.execute("SELECT 1", timeout=self._settings.connect_timeout_ms / 1000)
 
     def _on_notice(self, _connection: Any, _pid: int, _channel: str, payload: object) -> None:
         sender, partitions = unpack_notice(str(payload))

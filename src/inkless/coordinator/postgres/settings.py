@@ -37,3 +37,5 @@ class PostgresSettings:
     """How many runs one call looks at for retention."""
     listen_retry_ms: int = 1_000
     """Between attempts to listen again for the commits of others."""
+    listen_check_ms: int = 10_000
+    """How long the listening connection may be silent before it is asked whether it lives."""
