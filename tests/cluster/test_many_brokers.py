@@ -5,7 +5,7 @@
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,8 +25,9 @@ from inkless.protocol.messages import (
 from support.broker_cluster import BrokerCluster, metadata, running_cluster, wait_until
 from support.broker_process import BrokerProcess
 from support.bystander import batch_of
+from support.produced_values import assert_nothing_lost, sent_values, values_of, wait_for_all_partitions
 from support.raw_client import RawClient
-from support.recording_producer import Acknowledged, RecordingProducer
+from support.recording_producer import RecordingProducer
 from support.stored_values import stored_values
 
 SECONDS_MAX = 30.0
@@ -228,11 +229,7 @@ def test_clients_go_on_without_a_killed_broker(tmp_path: Path, rounds: int) -> N
 
     first, *others = stored.values()
     assert all(each == first for each in others)
-    for producer in producers:
-        assert producer.failures == []
-        assert producer.unanswered_count == 0
-        lost = [each for each in producer.acknowledged if first[each.partition][each.offset] != each.value]
-        assert lost == []
+    assert_nothing_lost(producers, first)
     assert values_of("idempotent", first) == sent_values(producers[0].acknowledged, partition_count)
 
 
@@ -292,26 +289,3 @@ def commits(consumer: Consumer) -> bool:
         consumer.poll(0.1)
         return False
     return True
-
-
-def wait_for_all_partitions(producers: Sequence[RecordingProducer], partition_count: int) -> None:
-    """Until each has got an acknowledgement for each partition, of those that come from now on."""
-    for producer in producers:
-        seen = len(producer.acknowledged)
-
-        def all_go_on(producer: RecordingProducer = producer, seen: int = seen) -> bool:
-            return len({each.partition for each in producer.acknowledged[seen:]}) == partition_count
-
-        wait_until(all_go_on, what=f"{producer.name} writes to all partitions", seconds_max=60)
-
-
-def values_of(name: str, stored: Sequence[Sequence[bytes]]) -> list[list[bytes]]:
-    return [[value for value in values if value.startswith(name.encode() + b" ")] for values in stored]
-
-
-def sent_values(acknowledged: Sequence[Acknowledged], partition_count: int) -> list[list[bytes]]:
-    """By partition, in the order of sending, which the number in each value tells."""
-    by_partition: Mapping[int, list[bytes]] = {place: [] for place in range(partition_count)}
-    for each in sorted(acknowledged, key=lambda each: int(each.value.split(b" ")[1])):
-        by_partition[each.partition].append(each.value)
-    return list(by_partition.values())
