@@ -26,6 +26,7 @@ from inkless.coordinator.open import open_control_plane
 T = TypeVar("T")
 
 _START_SECONDS_MAX = 30
+_ATTEMPTS = 3
 _USER = "inkless"
 _TEMPLATE = "inkless_template"
 _NOBODY = 65534
@@ -79,6 +80,14 @@ class PostgresServer:
         self.stop()
         raise RuntimeError(f"PostgreSQL did not start: {(self.folder / 'log').read_text()[-500:]}")
 
+    def start_on_any_port(self) -> None:
+        """A port was free a moment ago; when somebody else got it meanwhile, another is chosen."""
+        for _ in range(_ATTEMPTS - 1):
+            with contextlib.suppress(RuntimeError):
+                return self.start()
+            self.port = _free_port()
+        return self.start()
+
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """At once by default, as in a crash, without a last word to anybody."""
         if self._process is not None:
@@ -124,9 +133,9 @@ def running_postgres(*, sync: bool = False) -> Iterator[PostgresServer]:
     try:
         try:
             server.initialise()
-            server.start()
         except (RuntimeError, OSError) as error:
             pytest.skip(f"PostgreSQL cannot run here: {error}")
+        server.start_on_any_port()
         server.make_template()
         yield server
     finally:

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import asyncpg
@@ -24,9 +25,9 @@ pytestmark = pytest.mark.postgres
 PLENTY = 1 << 30
 
 
-async def open_plane(url: str, **settings: int) -> PostgresControlPlane:
+async def open_plane(url: str, **settings: Any) -> PostgresControlPlane:
     return await PostgresControlPlane.open(
-        PostgresSettings(url, **settings), clock=SystemClock(), entropy=SystemEntropy()
+        replace(PostgresSettings(url), **settings), clock=SystemClock(), entropy=SystemEntropy()
     )
 
 

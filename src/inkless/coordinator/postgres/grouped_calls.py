@@ -36,6 +36,7 @@ class GroupedCalls(Generic[_Work]):
         self._execute = execute
         self._settings = settings
         self._waiting: deque[_Call[_Work]] = deque()
+        self._group: list[_Call[_Work]] = []
         # One runs; the one before it may not have been taken off yet.
         self._runner = TaskOwner(name, tasks_max=2)
         self._running = False
@@ -60,27 +61,28 @@ class GroupedCalls(Generic[_Work]):
             raise Unavailable(f"{self._name}: no answer in {self._settings.call_timeout_ms} ms") from error
 
     async def close(self) -> None:
-        """Carries out what waits."""
+        """Finishes what was begun and carries out what waits."""
         self._closing = True
-        waiting = [call.future for call in self._waiting]
-        if waiting:
-            await asyncio.wait(waiting, timeout=self._settings.call_timeout_ms / 1000)
+        unanswered = [call.future for call in (*self._group, *self._waiting) if not call.future.done()]
+        if unanswered:
+            await asyncio.wait(unanswered, timeout=self._settings.call_timeout_ms / 1000)
         await self._runner.close()
 
     async def _run(self) -> None:
-        group: list[_Call[_Work]] = []
         try:
             while self._waiting:
-                group = self._next_group()
-                if group:
-                    self._deliver(group, await self._outcomes([call.work for call in group]))
+                self._group = self._next_group()
+                if self._group:
+                    outcomes = await self._outcomes([call.work for call in self._group])
+                    self._deliver(self._group, outcomes)
         finally:
             self._running = False
             # Only when this task is cancelled is anybody left.
-            for call in (*group, *self._waiting):
+            for call in (*self._group, *self._waiting):
                 if not call.future.done():
                     call.future.set_exception(Unavailable(f"{self._name}: closed"))
             self._waiting.clear()
+            self._group = []
 
     def _next_group(self) -> list[_Call[_Work]]:
         count = min(len(self._waiting), self._settings.group_calls_max)

@@ -112,4 +112,8 @@ class CommitNotices:
 
     def _tell(self, partitions: Sequence[PartitionId] | None) -> None:
         for callback in self._callbacks:
-            callback(partitions)
+            try:
+                callback(partitions)
+            except Exception:
+                # The others, and the listening itself, must outlive one subscriber's bug.
+                log.exception("a subscriber failed to hear of commits")

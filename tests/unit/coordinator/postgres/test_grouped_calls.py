@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,8 +26,8 @@ class Recorder:
         return [ValueError(work) if work == 13 else -work for work in works]
 
 
-def grouped(recorder: Recorder, **limits: int) -> GroupedCalls[int]:
-    return GroupedCalls("numbers", recorder.execute, PostgresSettings("", **limits))
+def grouped(recorder: Recorder, **limits: Any) -> GroupedCalls[int]:
+    return GroupedCalls("numbers", recorder.execute, replace(PostgresSettings(""), **limits))
 
 
 async def test_calls_that_arrive_meanwhile_go_together_in_their_order() -> None:
@@ -88,6 +89,20 @@ async def test_too_many_waiting_calls_are_refused_at_once() -> None:
     recorder.may_go_on.set()
     assert await asyncio.gather(*tasks) == [-1, -2]
     await calls.close()
+
+
+async def test_close_waits_for_what_was_begun() -> None:
+    recorder = Recorder()
+    calls = grouped(recorder)
+    recorder.may_go_on.clear()
+    begun = asyncio.create_task(calls.call(1))
+    while not recorder.groups:
+        await asyncio.sleep(0)
+    closing = asyncio.create_task(calls.close())
+    await asyncio.sleep(0)
+    recorder.may_go_on.set()
+    await closing
+    assert await begun == -1
 
 
 async def test_close_carries_out_what_waits_and_takes_nothing_more() -> None:

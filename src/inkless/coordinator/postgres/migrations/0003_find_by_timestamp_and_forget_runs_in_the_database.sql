@@ -55,9 +55,12 @@ $$;
 
 -- Forgets up to `runs_max` runs that are noted in `pending_trims`; true while there may be more to do. Objects that
 -- lose their last run are recorded for deletion. The caller holds the advisory lock of the shard's logs, under which
--- alone these tables are written, so the row locks taken here are never waited for.
+-- alone these tables are written, so the row locks taken here are never waited for. All of it is lookups by key: with
+-- statistics from the time when the tables were small, the planner would read them whole.
 CREATE FUNCTION forget_noted_runs(runs_max INTEGER, now_ms BIGINT)
-RETURNS BOOLEAN LANGUAGE plpgsql AS $$
+RETURNS BOOLEAN LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
 DECLARE
     runs_left INTEGER := runs_max;
     trim pending_trims%ROWTYPE;
