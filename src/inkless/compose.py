@@ -96,6 +96,8 @@ async def start_broker(
                 clock=clock,
                 entropy=entropy,
                 deadline_ms=settings.control_plane.deadline_ms,
+                username=settings.control_plane.username,
+                password=settings.control_plane.password,
             )
             resources.push_async_callback(control_plane.close)
         return await _start(settings, _Outside(store, meter, control_plane, clock, entropy), resources)

@@ -11,9 +11,9 @@ import asyncpg
 import pytest
 
 from inkless.clock import SystemClock, SystemEntropy
+from inkless.coordinator.migration_files import load_migrations
 from inkless.coordinator.postgres.connections import Lock
 from inkless.coordinator.postgres.control_plane import PostgresControlPlane
-from inkless.coordinator.postgres.migrations import load_migrations
 from inkless.coordinator.postgres.settings import PostgresSettings
 from inkless.coordinator.types import DeleteRecordsRequest, FindRequest, PartitionId
 from inkless.errors import ConfigurationError, InvariantViolated, Unavailable
@@ -204,7 +204,7 @@ async def test_schema_is_made_once_by_many_who_open_at_the_same_time(
     assert len({await plane.cluster_id() for plane in planes}) == 1
     database = await asyncpg.connect(url)
     names = [row[0] for row in await database.fetch("SELECT name FROM schema_migrations ORDER BY number")]
-    assert names == [migration.name for migration in load_migrations()]
+    assert names == [migration.name for migration in load_migrations("inkless.coordinator.postgres")]
     await database.close()
     for plane in planes:
         await plane.close()

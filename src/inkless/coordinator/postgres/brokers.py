@@ -1,15 +1,12 @@
 """Brokers: their leases and their dynamic configs; changed under the lock of the metadata."""
 
-import dataclasses
 import json
 from collections.abc import Mapping
 
+from inkless.coordinator.metadata_rules import StoredRegistration, merge_configs, registered
 from inkless.coordinator.postgres.cluster_row import bump_metadata_version
 from inkless.coordinator.postgres.connections import Connection
-from inkless.coordinator.postgres.topics import merge_configs
 from inkless.coordinator.types import BrokerRegistration, Listener
-from inkless.errors import RequestError
-from inkless.protocol.error_codes import ErrorCode
 
 _CLUSTER_DEFAULT = -1
 
@@ -31,23 +28,11 @@ _PUT_CONFIGS = """
 async def register_broker(
     connection: Connection, broker: BrokerRegistration, *, lease_ms: int, now_ms: int
 ) -> None:
-    """Takes or renews a lease. A mere renewal is no news, so it leaves the metadata version alone."""
-    registered = await connection.fetchrow(_BROKER, broker.broker_id)
-    living = registered is not None and registered[3] > now_ms
-    announced = (
-        broker.incarnation,
-        broker.rack,
-        json.dumps([dataclasses.asdict(listener) for listener in broker.listeners]),
-    )
-    held_by_another = registered is not None and living and registered[0] != broker.incarnation
-    # Only one process can listen on an address: whoever announced the same ones is gone.
-    if registered is not None and held_by_another and registered[2] != announced[2]:
-        raise RequestError(
-            ErrorCode.DUPLICATE_BROKER_REGISTRATION,
-            f"Another process holds the lease of broker {broker.broker_id}.",
-        )
-    await connection.execute(_PUT_BROKER, broker.broker_id, *announced, now_ms + lease_ms)
-    if registered is None or not living or tuple(registered)[:3] != announced:
+    row = await connection.fetchrow(_BROKER, broker.broker_id)
+    before = None if row is None else StoredRegistration(*row)
+    after, is_news = registered(before, broker, lease_ms=lease_ms, now_ms=now_ms)
+    await connection.execute(_PUT_BROKER, broker.broker_id, *after)
+    if is_news:
         await bump_metadata_version(connection)
 
 

@@ -7,14 +7,9 @@ cannot be lived with raises `oldest_program`, and programs that know fewer migra
 start.
 """
 
-import re
-from importlib import resources
-from typing import NamedTuple
-
+from inkless.coordinator.migration_files import Migration, load_migrations
 from inkless.coordinator.postgres.connections import Connection, Lock, Pool
 from inkless.errors import ConfigurationError
-
-_FILE_NAME = re.compile(r"(\d{4})_\w+\.sql")
 
 _CREATE_BOOKS = """
     CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -27,25 +22,8 @@ _STANDING = """
 """
 
 
-class Migration(NamedTuple):
-    number: int
-    name: str
-    sql: str
-
-
-def load_migrations() -> list[Migration]:
-    """In the order in which they are applied, numbered from 1 without gaps."""
-    folder = resources.files(__package__) / "migrations"
-    found = [
-        Migration(int(match[1]), file.name, file.read_text())
-        for file in folder.iterdir()
-        if (match := _FILE_NAME.fullmatch(file.name))
-    ]
-    return sorted(found)
-
-
 async def migrate(pool: Pool) -> None:
-    migrations = load_migrations()
+    migrations = load_migrations(__package__)
     # A user who may not create tables can start a broker on a database that is up to date.
     async with pool.connection() as connection:
         if await _is_current(connection, migrations):

@@ -4,12 +4,17 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from inkless.coordinator.metadata_rules import (
+    grown_topic,
+    made_topic,
+    merge_configs,
+    name_taken,
+    unknown_topic,
+)
 from inkless.coordinator.postgres.cluster_row import bump_metadata_version
 from inkless.coordinator.postgres.connections import Connection
 from inkless.coordinator.postgres.groups import delete_offsets_of_topic
 from inkless.coordinator.types import NO_TIMESTAMP, NewTopic, Topic, TopicId
-from inkless.errors import RequestError
-from inkless.protocol.error_codes import ErrorCode
 
 _TOPICS = "SELECT topic_id, name, shard, replicas, configs FROM topics ORDER BY name"
 _TOPIC = "SELECT topic_id, name, shard, replicas, configs FROM topics WHERE topic_id = $1"
@@ -39,8 +44,8 @@ async def create_topic(connection: Connection, new: NewTopic, *, shard: int) -> 
     if (existing := await _find_topic(connection, new.topic_id)) is not None:
         return existing
     if await connection.fetchval("SELECT 1 FROM topics WHERE name = $1", new.name):
-        raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{new.name}' already exists.")
-    topic = Topic(new.topic_id, new.name, shard, [list(ids) for ids in new.replicas], dict(new.configs))
+        raise name_taken(new.name)
+    topic = made_topic(new, shard=shard)
     await connection.execute(
         "INSERT INTO topics VALUES ($1, $2, $3, $4, $5)",
         topic.topic_id,
@@ -70,16 +75,10 @@ async def add_partitions(
     partitions_before: int,
     replicas: Sequence[Sequence[int]],
 ) -> Topic:
-    topic = await _existing_topic(connection, topic_id)
-    added = [list(ids) for ids in replicas]
-    if list(topic.replicas[partitions_before:]) == added:
+    before = await _existing_topic(connection, topic_id)
+    topic = grown_topic(before, partitions_before=partitions_before, replicas=replicas)
+    if topic is before:
         return topic
-    if topic.partition_count != partitions_before:
-        raise RequestError(
-            ErrorCode.INVALID_PARTITIONS,
-            f"Topic '{topic.name}' has {topic.partition_count} partitions, not {partitions_before}.",
-        )
-    topic = Topic(topic_id, topic.name, topic.shard, [*topic.replicas, *added], topic.configs)
     await connection.execute(
         "UPDATE topics SET replicas = $1 WHERE topic_id = $2", json.dumps(topic.replicas), topic_id
     )
@@ -102,12 +101,6 @@ async def alter_topic_configs(
     return Topic(topic_id, topic.name, topic.shard, topic.replicas, merged)
 
 
-def merge_configs(present: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
-    """Sets keys, or removes those whose value is None."""
-    merged: dict[str, str | None] = {**present, **changes}
-    return {key: value for key, value in merged.items() if value is not None}
-
-
 async def _insert_partitions(connection: Connection, topic: Topic, *, first: int) -> None:
     await connection.execute(
         _INSERT_PARTITIONS, topic.shard, topic.topic_id, first, topic.partition_count, NO_TIMESTAMP
@@ -116,7 +109,7 @@ async def _insert_partitions(connection: Connection, topic: Topic, *, first: int
 
 async def _existing_topic(connection: Connection, topic_id: TopicId) -> Topic:
     if (topic := await _find_topic(connection, topic_id)) is None:
-        raise RequestError(ErrorCode.UNKNOWN_TOPIC_ID, f"There is no topic with the id {topic_id.hex()}.")
+        raise unknown_topic(topic_id)
     return topic
 
 

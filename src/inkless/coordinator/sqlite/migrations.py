@@ -5,36 +5,15 @@ under the lock between processes. The number of the last one is the file's `user
 newer than this program is refused: nobody can know what it means.
 """
 
-import re
 import sqlite3
-from importlib import resources
-from typing import NamedTuple
 
+from inkless.coordinator.migration_files import Migration, load_migrations
 from inkless.coordinator.sqlite.connection import WriteLock, write_transaction
 from inkless.errors import ConfigurationError
 
-_FILE_NAME = re.compile(r"(\d{4})_\w+\.sql")
-
-
-class Migration(NamedTuple):
-    number: int
-    name: str
-    sql: str
-
-
-def load_migrations() -> list[Migration]:
-    """In the order in which they are applied, numbered from 1 without gaps."""
-    folder = resources.files(__package__) / "migrations"
-    found = [
-        Migration(int(match[1]), file.name, file.read_text())
-        for file in folder.iterdir()
-        if (match := _FILE_NAME.fullmatch(file.name))
-    ]
-    return sorted(found)
-
 
 def migrate(connection: sqlite3.Connection, lock: WriteLock) -> None:
-    migrations = load_migrations()
+    migrations = load_migrations(__package__)
     for migration in migrations:
         with write_transaction(connection, lock):
             applied = _schema_version(connection)

@@ -5,13 +5,18 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from inkless.coordinator.metadata_rules import (
+    grown_topic,
+    made_topic,
+    merge_configs,
+    name_taken,
+    unknown_topic,
+)
 from inkless.coordinator.sqlite.cluster_row import bump_metadata_version
 from inkless.coordinator.sqlite.connection import fetch_list
 from inkless.coordinator.sqlite.groups import delete_offsets_of_topic
 from inkless.coordinator.sqlite.trim import note_whole_logs
 from inkless.coordinator.types import NO_TIMESTAMP, NewTopic, Topic, TopicId
-from inkless.errors import RequestError
-from inkless.protocol.error_codes import ErrorCode
 
 _TOPICS = """
     SELECT json_group_array(json_array(hex(topic_id), name, shard, json(replicas), json(configs)))
@@ -33,8 +38,8 @@ def create_topic(connection: sqlite3.Connection, new: NewTopic, *, shard: int) -
     if (existing := _find_topic(connection, new.topic_id)) is not None:
         return existing
     if connection.execute("SELECT 1 FROM topics WHERE name = ?", (new.name,)).fetchone():
-        raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{new.name}' already exists.")
-    topic = Topic(new.topic_id, new.name, shard, [list(ids) for ids in new.replicas], dict(new.configs))
+        raise name_taken(new.name)
+    topic = made_topic(new, shard=shard)
     connection.execute(
         _INSERT_TOPIC,
         (topic.topic_id, topic.name, shard, json.dumps(topic.replicas), json.dumps(topic.configs)),
@@ -62,16 +67,10 @@ def add_partitions(
     partitions_before: int,
     replicas: Sequence[Sequence[int]],
 ) -> Topic:
-    topic = _existing_topic(connection, topic_id)
-    added = [list(ids) for ids in replicas]
-    if list(topic.replicas[partitions_before:]) == added:
+    before = _existing_topic(connection, topic_id)
+    topic = grown_topic(before, partitions_before=partitions_before, replicas=replicas)
+    if topic is before:
         return topic
-    if topic.partition_count != partitions_before:
-        raise RequestError(
-            ErrorCode.INVALID_PARTITIONS,
-            f"Topic '{topic.name}' has {topic.partition_count} partitions, not {partitions_before}.",
-        )
-    topic = Topic(topic_id, topic.name, topic.shard, [*topic.replicas, *added], topic.configs)
     connection.execute(
         "UPDATE topics SET replicas = ? WHERE topic_id = ?", (json.dumps(topic.replicas), topic_id)
     )
@@ -92,12 +91,6 @@ def alter_topic_configs(
     return Topic(topic_id, topic.name, topic.shard, topic.replicas, merged)
 
 
-def merge_configs(present: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
-    """Sets keys, or removes those whose value is None."""
-    merged: dict[str, str | None] = {**present, **changes}
-    return {key: value for key, value in merged.items() if value is not None}
-
-
 def _insert_partitions(connection: sqlite3.Connection, topic: Topic, indexes: Sequence[int]) -> None:
     for index in indexes:
         (key,) = connection.execute(_INSERT_PARTITION, (topic.shard, topic.topic_id, index)).fetchone()
@@ -106,7 +99,7 @@ def _insert_partitions(connection: sqlite3.Connection, topic: Topic, indexes: Se
 
 def _existing_topic(connection: sqlite3.Connection, topic_id: TopicId) -> Topic:
     if (topic := _find_topic(connection, topic_id)) is None:
-        raise RequestError(ErrorCode.UNKNOWN_TOPIC_ID, f"There is no topic with the id {topic_id.hex()}.")
+        raise unknown_topic(topic_id)
     return topic
 
 

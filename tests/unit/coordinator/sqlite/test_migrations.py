@@ -3,10 +3,13 @@ from pathlib import Path
 
 import pytest
 
+from inkless.coordinator.migration_files import Migration, load_migrations
 from inkless.coordinator.sqlite import migrations
 from inkless.coordinator.sqlite.connection import WriteLock, connect
-from inkless.coordinator.sqlite.migrations import Migration, load_migrations, migrate
+from inkless.coordinator.sqlite.migrations import migrate
 from inkless.errors import ConfigurationError
+
+PACKAGE = "inkless.coordinator.sqlite"
 
 
 @pytest.fixture
@@ -23,8 +26,10 @@ def schema_version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def test_migrations_are_numbered_without_gaps_from_one() -> None:
-    assert [each.number for each in load_migrations()] == list(range(1, len(load_migrations()) + 1))
+@pytest.mark.parametrize("package", [PACKAGE, "inkless.coordinator.postgres"])
+def test_migrations_are_numbered_without_gaps_from_one(package: str) -> None:
+    found = load_migrations(package)
+    assert [each.number for each in found] == list(range(1, len(found) + 1))
 
 
 def test_database_is_brought_to_the_newest_schema_once(
@@ -33,7 +38,7 @@ def test_database_is_brought_to_the_newest_schema_once(
     migrate(connection, lock)
     tables = connection.execute("SELECT name, sql FROM sqlite_schema ORDER BY name").fetchall()
     migrate(connection, lock)
-    assert schema_version(connection) == len(load_migrations())
+    assert schema_version(connection) == len(load_migrations(PACKAGE))
     assert connection.execute("SELECT name, sql FROM sqlite_schema ORDER BY name").fetchall() == tables
 
 
@@ -48,7 +53,7 @@ def test_migration_that_fails_leaves_nothing_behind(
     connection: sqlite3.Connection, lock: WriteLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = Migration(1, "0001_break.sql", "CREATE TABLE a (b);\n-- c;\nCREATE TABLE a (b);\n")
-    monkeypatch.setattr(migrations, "load_migrations", lambda: [broken])
+    monkeypatch.setattr(migrations, "load_migrations", lambda _: [broken])
     with pytest.raises(sqlite3.OperationalError):
         migrate(connection, lock)
     assert connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)

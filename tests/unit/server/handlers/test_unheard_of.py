@@ -99,9 +99,7 @@ ASKED: list[tuple[Any, Callable[[Any], int]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("request_", "code_of"), ASKED, ids=[type(request).__name__ for request, _ in ASKED]
-)
+@pytest.mark.parametrize(("request_", "code_of"), ASKED, ids=[type(request).__name__ for request, _ in ASKED])
 async def test_a_topic_made_elsewhere_is_known_at_once(
     broker: DataPathBroker, request_: Any, code_of: Callable[[Any], int]
 ) -> None:
