@@ -7,7 +7,7 @@ from inkless.clock import Clock, Entropy
 from inkless.coordinator.contract import ControlPlane
 from inkless.coordinator.sqlite.control_plane import SqliteControlPlane
 from inkless.coordinator.sqlite.settings import SqliteSettings
-from inkless.errors import ConfigurationError
+from inkless.errors import ConfigurationError, Unavailable
 
 _KEY = "inkless.control.plane.url"
 _DEADLINE_MS = 10_000
@@ -59,7 +59,14 @@ async def _open_postgres(
         call_timeout_ms=deadline_ms,
         connect_timeout_ms=max(1, deadline_ms // 2),
     )
-    return await PostgresControlPlane.open(settings, clock=clock, entropy=entropy)
+    try:
+        return await PostgresControlPlane.open(settings, clock=clock, entropy=entropy)
+    except Unavailable as error:
+        # Without the user part, which may hold a password.
+        where = urlsplit(url).netloc.rpartition("@")[2] + urlsplit(url).path
+        raise Unavailable(
+            f"{_KEY}: the database at {where} cannot be used: {error}; check the address and the credentials"
+        ) from error
 
 
 def sqlite_path(url: str) -> Path:

@@ -12,6 +12,7 @@ import pytest
 
 from inkless.clock import SystemClock, SystemEntropy
 from inkless.coordinator.migration_files import load_migrations
+from inkless.coordinator.open import open_control_plane
 from inkless.coordinator.postgres.connections import Lock
 from inkless.coordinator.postgres.control_plane import PostgresControlPlane
 from inkless.coordinator.postgres.settings import PostgresSettings
@@ -372,3 +373,11 @@ except ConfigurationError as error:
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
     assert "pip install inkless[postgres]" in done.stdout
+
+
+async def test_a_database_that_cannot_be_reached_is_named_without_its_password() -> None:
+    url = "postgresql://user:secret@127.0.0.1:1/nowhere"
+    with pytest.raises(Unavailable) as raised:
+        await open_control_plane(url, clock=SystemClock(), entropy=SystemEntropy(), deadline_ms=2_000)
+    assert "inkless.control.plane.url: the database at 127.0.0.1:1/nowhere" in str(raised.value)
+    assert "secret" not in str(raised.value)
