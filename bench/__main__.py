@@ -28,12 +28,13 @@ def client(server: ServerProcess, module: str, verb: str, *arguments: object) ->
     cpu_before = server.cpu_s()
     done = subprocess.run(
         [sys.executable, "-m", f"bench.{module}", verb, where, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        capture_output=True,
         text=True,
         timeout=300,
-        check=True,
+        check=False,
     )
+    if done.returncode != 0:
+        raise SystemExit(f"{module} {verb} failed with exit code {done.returncode}:\n{done.stderr[-2000:]}")
     figures: Figures = json.loads(done.stdout)
     return figures | {"cpu_s": server.cpu_s() - cpu_before, "peak_rss_mib": server.peak_rss_mib()}
 
